@@ -1,15 +1,19 @@
 // The posterior density and its gradient against 50-digit arithmetic; draws against quadrature.
 #include "xpcs_posterior_fixture.h"
 
+#include "systems/xpcs/posterior/bent.h"
+#include "systems/xpcs/posterior/truncate.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
+
 static void density_and_gradient(void **state)
 {
     (void)state;
-    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         golden g;
         golden_open(&g, files[f]);
@@ -50,7 +54,6 @@ static void density_and_gradient(void **state)
 static void coordinates(void **state)
 {
     (void)state;
-    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         golden g;
         golden_open(&g, files[f]);
@@ -135,6 +138,145 @@ static void logarithms(void **state)
     golden_close(&g);
 }
 
+static double determinant3(double a[3][3])
+{
+    return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) -
+           a[0][1] * (a[1][0] * a[2][2] - a[1][2] * a[2][0]) +
+           a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
+}
+
+// Straight coordinates of a rate, near the fit, far from it and at the bounds: there and back, by
+// differences, and the volume by the determinant.
+static void rates_are_straightened(void **state)
+{
+    (void)state;
+    static const double lower[3] = {100, -2, -1e5};
+    static const double upper[3] = {1e5, 2, 1e5};
+    static const double fits[][3] = {{6.8e4, -1.3, 1700}, {3000, 0.02, -500}, {150, 1.9, 9.9e4}};
+    static const double points[][3] = {
+        {0, 0, 0}, {0.3, -0.2, 0.1}, {-1, 2, -3}, {4, -5, 6}, {-6, 0.5, 0.2}};
+    static const double taus[] = {0.05, 1, 30};
+    for (size_t i = 0; i < ARRAY_LEN(fits) * ARRAY_LEN(points) * ARRAY_LEN(taus); i++) {
+        const double *fit = fits[i % ARRAY_LEN(fits)];
+        const double *u = points[i / ARRAY_LEN(fits) % ARRAY_LEN(points)];
+        tess_xp_bent bent;
+        tess_xp_bent_place at;
+        double again[3];
+        assert_true(tess_xp_bent_make(lower, upper, fit, taus[i / 15], &bent));
+        tess_xp_bent_at(&bent, u, &at);
+        for (int k = 0; k < 3; k++) {
+            assert_true(at.theta[k] >= lower[k] && at.theta[k] <= upper[k]);
+            tess_xp_bent_place high;
+            tess_xp_bent_place low;
+            const double h = 1e-6;
+            double moved[3] = {u[0], u[1], u[2]};
+            moved[k] = u[k] + h;
+            tess_xp_bent_at(&bent, moved, &high);
+            moved[k] = u[k] - h;
+            tess_xp_bent_at(&bent, moved, &low);
+            for (int j = 0; j < 3; j++) {
+                const double slope = (high.theta[j] - low.theta[j]) / (2 * h);
+                const double scale = fabs(at.theta[j]) + fabs(slope);
+                assert_near(&at.jacobian[k][j], &slope, 1, 1e-5 * scale);
+            }
+            const double bend = (high.log_volume - low.log_volume) / (2 * h);
+            assert_near(&at.volume_slope[k], &bend, 1, 1e-5 * (1 + fabs(bend)));
+        }
+        const double volume = log(fabs(determinant3(at.jacobian)));
+        assert_near(&at.log_volume, &volume, 1, 1e-6);
+        if (fabs(u[0]) < 2 && i / ARRAY_LEN(fits) % ARRAY_LEN(points) < 2) {
+            tess_xp_bent_of(&bent, at.theta, again);
+            assert_near(again, u, 3, 1e-6);
+        }
+    }
+    // The fit itself is where the curve is.
+    tess_xp_bent bent;
+    double u[3];
+    const double none[2] = {0, 0};
+    assert_true(tess_xp_bent_make(lower, upper, fits[0], 3, &bent));
+    tess_xp_bent_of(&bent, fits[0], u);
+    assert_near(u + 1, none, 2, 1e-9);
+    const double below[3] = {-1, -2, -1e5};
+    assert_false(tess_xp_bent_make(below, upper, fits[0], 3, &bent));
+}
+
+// Moments of a pair within bounds against sums over a grid.
+static void bounds_of_a_pair(void **state)
+{
+    (void)state;
+    static const double means[][2] = {{0.9, 0.02}, {1.2, 0.5}, {0.45, -0.05}};
+    static const double covariances[][3] = {
+        {0.01, -0.004, 0.0025}, {0.04, 0.019, 0.01}, {0.0004, 0, 0.001}};
+    static const double lower[2] = {0.5, 0};
+    static const double upper[2] = {1.5, 1};
+    enum { N = 2000 };
+    for (size_t i = 0; i < ARRAY_LEN(means); i++) {
+        const double *m = means[i];
+        const double *c = covariances[i];
+        const double det = c[0] * c[2] - c[1] * c[1];
+        double sums[6] = {0};
+        tess_xp_pair_moments got;
+        tess_xp_truncate(m, c, lower, upper, &got);
+        for (int64_t k = 0; k < N * N; k++) {
+            const double x = lower[0] + (upper[0] - lower[0]) * ((double)(k / N) + 0.5) / N;
+            const double y = lower[1] + (upper[1] - lower[1]) * ((double)(k % N) + 0.5) / N;
+            const double dx = x - m[0];
+            const double dy = y - m[1];
+            const double q = (c[2] * dx * dx - 2 * c[1] * dx * dy + c[0] * dy * dy) / det;
+            const double w = exp(-0.5 * q) / (2 * 3.14159265358979323846 * sqrt(det)) / (N * N);
+            const double terms[6] = {w, w * x, w * y, w * x * x, w * x * y, w * y * y};
+            for (int t = 0; t < 6; t++) {
+                sums[t] += terms[t];
+            }
+        }
+        const double log_mass = log(sums[0]);
+        const double want[5] = {sums[1] / sums[0], sums[2] / sums[0], sums[3] / sums[0],
+                                sums[4] / sums[0], sums[5] / sums[0]};
+        assert_near(&got.log_mass, &log_mass, 1, 1e-3);
+        assert_near(got.mean, want, 2, 1e-4);
+        assert_near(got.square, want + 2, 3, 1e-4);
+    }
+}
+
+// With bounds in the density its slopes are those by differences, near the bounds, too.
+static void truncated_density(void **state)
+{
+    (void)state;
+    golden g;
+    golden_open(&g, "xpcs/posterior_laminar");
+    const uint8_t all[MAX_ANGLE] = {1, 1, 1, 1, 1};
+    const int64_t n = g.density.n_param;
+    double *points = golden_f64(g.ctx, g.file, "point", NULL);
+    double *sd = golden_f64(g.ctx, g.file, "sd", NULL);
+    g.density.is_truncated = all;
+    g.density.contrast.lower = 0.29; // through the middle of what the data say
+    g.density.contrast.upper = 1;
+    g.density.offset.lower = 0.5;
+    g.density.offset.upper = 1.5;
+    tess_xp_prior_close(&g.density.contrast);
+    tess_xp_prior_close(&g.density.offset);
+    for (int64_t k = 0; k <= n; k++) {
+        tess_xp_density_value values[3];
+        const double h = 1e-4 * sd[k];
+        for (int side = 0; side < 3; side++) {
+            double theta[TESS_XPCS_MAX_PARAM + 1];
+            memcpy(theta, points, (size_t)(n + 1) * sizeof *theta);
+            theta[k] += (side - 1) * h;
+            const tess_xp_point point = {
+                .theta = theta, .contrast = g.ones, .want = TESS_XP_WANT_GRADIENT};
+            assert_ok(tess_xp_pass_run(&g.pass, &point, g.sums));
+            tess_xp_density_at(&g.density, g.sums, theta, theta[n], &values[side]);
+        }
+        const double slope =
+            (values[2].log_likelihood + values[2].log_prior + values[2].log_prior_noise -
+             values[0].log_likelihood - values[0].log_prior - values[0].log_prior_noise) /
+            (2 * h);
+        assert_near(&values[1].gradient[k], &slope, 1, 1e-3 / sd[k] + 1e-5 * fabs(slope));
+    }
+    free(points), free(sd);
+    golden_close(&g);
+}
+
 // Draws [n] of one quantity: mean, sd and the quantiles of the files.
 static int by_value(const void *a, const void *b)
 {
@@ -186,54 +328,82 @@ static void check_summary(golden *g, const char *what, int64_t k, int64_t n_item
     }
 }
 
-static void run_sampler(golden *g, int64_t n_draw, tess_xpcs_posterior **out)
+static void run_sampler(golden *g, int64_t n_draw, int32_t method, tess_xpcs_posterior **out)
 {
     golden_fit f;
     golden_fit_open(g, &f);
     f.config.n_draw = n_draw;
+    f.config.method = method;
     golden_sample(g, &f, out);
     golden_fit_close(&f);
+}
+
+static void check_moments(golden *g, const tess_xpcs_posterior_info *info)
+{
+    const int64_t n = info->n_chain * info->n_draw;
+    const int64_t n_param = info->n_param;
+    double *x = malloc((size_t)n * sizeof *x);
+    for (int64_t k = 0; k <= n_param; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = k < n_param ? info->theta[i * n_param + k] : info->noise[i];
+        }
+        check_summary(g, "", k, n_param + 1, x, n);
+    }
+    for (int64_t a = 0; a < info->n_angle; a++) {
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = info->contrast[i * info->n_angle + a];
+        }
+        check_summary(g, "contrast_", a, 0, x, n);
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = info->offset[i * info->n_angle + a];
+        }
+        check_summary(g, "offset_", a, 0, x, n);
+    }
+    free(x);
 }
 
 static void draws_have_the_moments(void **state)
 {
     (void)state;
-    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
     const int64_t n_draw = unit_is_quick() ? 400 : 1000;
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         golden g;
         tess_xpcs_posterior *posterior = NULL;
         golden_open(&g, files[f]);
-        run_sampler(&g, n_draw, &posterior);
+        run_sampler(&g, n_draw, TESS_XPCS_METHOD_NUTS, &posterior);
         const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(posterior);
-        const int64_t n = info->n_chain * info->n_draw;
-        const int64_t n_param = info->n_param;
-        double *x = malloc((size_t)n * sizeof *x);
-        for (int64_t k = 0; k <= n_param; k++) {
-            for (int64_t i = 0; i < n; i++) {
-                x[i] = k < n_param ? info->theta[i * n_param + k] : info->noise[i];
-            }
-            check_summary(&g, "", k, n_param + 1, x, n);
-        }
-        for (int64_t a = 0; a < info->n_angle; a++) {
-            for (int64_t i = 0; i < n; i++) {
-                x[i] = info->contrast[i * info->n_angle + a];
-            }
-            check_summary(&g, "contrast_", a, 0, x, n);
-            for (int64_t i = 0; i < n; i++) {
-                x[i] = info->offset[i * info->n_angle + a];
-            }
-            check_summary(&g, "offset_", a, 0, x, n);
-        }
+        check_moments(&g, info);
         int64_t n_diverged = 0;
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < info->n_chain * info->n_draw; i++) {
             n_diverged += info->diverged[i];
         }
         print_message("%s: %lld diverged, %lld evaluations, outside %g, %g s\n", files[f],
                       (long long)n_diverged, (long long)info->n_evaluation, info->outside,
                       info->seconds);
-        assert_true(n_diverged < n / 100 && info->outside < 0.01);
-        free(x);
+        assert_true(n_diverged < info->n_draw / 25 && info->outside < 0.01);
+        tess_xpcs_posterior_destroy(posterior);
+        golden_close(&g);
+    }
+}
+
+// A normal at the top, weighed: the same moments, and the evidence that quadrature finds.
+static void laplace_has_moments_and_evidence(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+        golden g;
+        tess_xpcs_posterior *posterior = NULL;
+        golden_open(&g, files[f]);
+        run_sampler(&g, 3000, TESS_XPCS_METHOD_LAPLACE, &posterior);
+        const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(posterior);
+        const double evidence = golden_scalar(g.ctx, g.file, "log_evidence");
+        print_message("%s: k %.3f, %.0f effective of %lld, evidence %+.5f, %g s\n", files[f],
+                      info->pareto_k, info->effective_weights,
+                      (long long)(info->n_chain * info->n_draw), info->log_evidence - evidence,
+                      info->seconds);
+        assert_true(info->pareto_k < 0.7 && info->warnings[0] == '\0');
+        assert_near(&info->log_evidence, &evidence, 1, 0.05);
+        check_moments(&g, info);
         tess_xpcs_posterior_destroy(posterior);
         golden_close(&g);
     }
@@ -247,10 +417,10 @@ static void threads_change_nothing(void **state)
     tess_xpcs_posterior *found[2] = {NULL, NULL};
     golden g;
     golden_open(&g, "xpcs/posterior_laminar");
-    run_sampler(&g, N_DRAW, &found[0]);
+    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, &found[0]);
     tess_context *two = g.ctx;
     g.ctx = unit_context(1, 0);
-    run_sampler(&g, N_DRAW, &found[1]);
+    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, &found[1]);
     const tess_xpcs_posterior_info *a = tess_xpcs_posterior_get_info(found[0]);
     const tess_xpcs_posterior_info *b = tess_xpcs_posterior_get_info(found[1]);
     const size_t n = (size_t)(a->n_chain * a->n_draw);
@@ -366,7 +536,11 @@ int main(void)
         cmocka_unit_test(density_and_gradient),
         cmocka_unit_test(coordinates),
         cmocka_unit_test(logarithms),
+        cmocka_unit_test(rates_are_straightened),
+        cmocka_unit_test(bounds_of_a_pair),
+        cmocka_unit_test(truncated_density),
         cmocka_unit_test(draws_have_the_moments),
+        cmocka_unit_test(laplace_has_moments_and_evidence),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(fixed_parameters_are_not_drawn),

@@ -1,6 +1,7 @@
 // The chains: each asks for a point, and a pass over the data answers all of them.
 #include "base/rng.h"
 #include "base/status.h"
+#include "numerics/cholesky.h"
 #include "numerics/nuts.h"
 #include "systems/xpcs/posterior/sample.h"
 
@@ -38,6 +39,22 @@ static void keep(tess_xp_sampler *s, int64_t number)
     TESS_XP_OWN(double, info->step)[number] = view.step;
 }
 
+// u moves by z of such a normal; false where it has no root.
+static bool displace(const double *covariance, int64_t n, const double *z, double *u)
+{
+    double root[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
+    memcpy(root, covariance, (size_t)(n * n) * sizeof *root);
+    if (!tess_cholesky(root, n)) {
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k <= i; k++) {
+            u[i] += root[i * n + k] * z[k];
+        }
+    }
+    return true;
+}
+
 // A chain begins somewhere in the bulk that the fit promises.
 static tess_status begin(tess_xp_sampler *s, int64_t number)
 {
@@ -56,24 +73,17 @@ static tess_status begin(tess_xp_sampler *s, int64_t number)
     double u[TESS_XP_MAX_COORD];
     double z[TESS_XP_MAX_COORD];
     double covariance[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
-    tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
-    tess_xp_sampler_covariance(s, u, covariance);
-    tess_philox_normals(&draw, 0, (size_t)n, z);
-    for (int64_t i = 0; i < n; i++) {
-        u[i] += 0.5 * sqrt(covariance[i * n + i]) * z[i];
-    }
-    if (tess_nuts_begin(chain, n, u, covariance, &options)) {
-        return TESS_OK;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < n; k++) {
-            covariance[i * n + k] = i == k ? covariance[i * n + k] : 0;
+    // Not quite as narrow as told where that has no root.
+    static const double trusts[] = {1, 1 - 1e-8, 0.9999, 0};
+    for (size_t t = 0; t < sizeof trusts / sizeof *trusts; t++) {
+        tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+        tess_philox_normals(&draw, 0, (size_t)n, z);
+        if (tess_xp_sampler_covariance(s, u, trusts[t], covariance) &&
+            displace(covariance, n, z, u) && tess_nuts_begin(chain, n, u, covariance, &options)) {
+            return TESS_OK;
         }
     }
-    if (!tess_nuts_begin(chain, n, u, covariance, &options)) {
-        TESS_FAIL(TESS_E_NUMERIC, "the covariance of the fit makes no metric");
-    }
-    return TESS_OK;
+    TESS_FAIL(TESS_E_NUMERIC, "the covariance of the fit makes no metric");
 }
 
 static tess_status begin_all(tess_xp_sampler *s)

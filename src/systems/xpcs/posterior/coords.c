@@ -27,6 +27,48 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
     coords->n++;
 }
 
+void tess_xp_coords_bend(const tess_xp_density *density, double tau, tess_xp_coords *coords)
+{
+    for (int64_t block = 0; 3 * block + 2 < coords->n_param; block++) {
+        const int64_t k = 3 * block;
+        double lower[3];
+        double upper[3];
+        bool is_free = true;
+        for (int64_t i = 0; i < 3; i++) {
+            lower[i] = density->theta[k + i].lower;
+            upper[i] = density->theta[k + i].upper;
+            is_free &= !density->is_fixed[k + i];
+        }
+        for (int64_t i = 0; i < coords->n - 1; i++) {
+            coords->first[block] = coords->index[i] == k ? i : coords->first[block];
+        }
+        coords->is_bent[block] = is_free && tess_xp_bent_make(lower, upper, coords->theta + k, tau,
+                                                              &coords->bent[block]);
+    }
+}
+
+static bool is_in_bent(const tess_xp_coords *coords, int64_t k)
+{
+    return k < 6 && coords->is_bent[k / 3];
+}
+
+static void place_bent(const tess_xp_coords *coords, int64_t block, const double *u,
+                       tess_xp_place *out)
+{
+    tess_xp_bent_place place;
+    const int64_t first = coords->first[block];
+    tess_xp_bent_at(&coords->bent[block], u + first, &place);
+    for (int64_t i = 0; i < 3; i++) {
+        out->theta[3 * block + i] = place.theta[i];
+        out->volume_slope[first + i] = place.volume_slope[i];
+        out->slope[first + i] = place.jacobian[i][i];
+        for (int64_t k = 0; k < 3; k++) {
+            out->turn[block][i][k] = place.jacobian[i][k];
+        }
+    }
+    out->log_volume += place.log_volume;
+}
+
 // tanh(v) is twice a logistic of 2 v, less 1.
 void tess_xp_coords_make_upstream(const tess_xp_density *density, tess_xp_coords *coords)
 {
@@ -51,6 +93,12 @@ void tess_xp_coords_place(const tess_xp_coords *coords, const double *u, tess_xp
     out->log_prior = 0;
     for (int64_t i = 0; i < last; i++) {
         const int64_t k = coords->index[i];
+        if (is_in_bent(coords, k)) {
+            if (k % 3 == 0) {
+                place_bent(coords, k / 3, u, out);
+            }
+            continue;
+        }
         const double range = coords->upper[k] - coords->lower[k];
         const double stretch = coords->is_upstream ? coords->stretch[k] : 1;
         const double v = coords->is_upstream ? coords->shift[k] + stretch * u[i] : u[i];
@@ -78,6 +126,12 @@ void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double
 {
     for (int64_t i = 0; i < coords->n - 1; i++) {
         const int64_t k = coords->index[i];
+        if (is_in_bent(coords, k)) {
+            if (k % 3 == 0) {
+                tess_xp_bent_of(&coords->bent[k / 3], theta + k, u + i);
+            }
+            continue;
+        }
         const double value = coords->is_log[k] ? log(theta[k]) : theta[k];
         const double share = (value - coords->lower[k]) / (coords->upper[k] - coords->lower[k]);
         const double inside = !(share > INSIDE)       ? INSIDE
@@ -91,18 +145,51 @@ void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double
     u[coords->n - 1] = log(s);
 }
 
+void tess_xp_coords_jacobian(const tess_xp_coords *coords, const tess_xp_place *place,
+                             double *jacobian)
+{
+    const int64_t n = coords->n - 1;
+    memset(jacobian, 0, (size_t)(n * n) * sizeof *jacobian);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = coords->index[i];
+        if (!is_in_bent(coords, k)) {
+            jacobian[i * n + i] = place->slope[i];
+            continue;
+        }
+        for (int64_t j = 0; j < 3; j++) {
+            jacobian[i * n + coords->first[k / 3] + j] = place->turn[k / 3][k % 3][j];
+        }
+    }
+}
+
+// What a parameter's coordinate does to the density by way of the parameters.
+static double slope_of(const tess_xp_coords *coords, const tess_xp_place *place, int64_t i,
+                       const double *gradient)
+{
+    const int64_t k = coords->index[i];
+    if (!is_in_bent(coords, k)) {
+        return gradient[k] * place->slope[i];
+    }
+    const double *turn = place->turn[k / 3][k % 3];
+    const double *block = gradient + k / 3 * 3;
+    return turn[0] * block[0] + turn[1] * block[1] + turn[2] * block[2];
+}
+
 double tess_xp_coords_density(const tess_xp_coords *coords, const tess_xp_place *place,
                               const tess_xp_density_value *value, double *gradient)
 {
     const int64_t last = coords->n - 1;
     const double log_s = log(place->s);
-    for (int64_t i = 0; i < coords->n; i++) {
-        const int64_t k = i < last ? coords->index[i] : coords->n_param;
-        const bool is_z = coords->is_upstream && i < last;
-        gradient[i] =
-            (value->gradient[k] - (is_z ? value->prior_gradient[k] : 0)) * place->slope[i] +
-            (is_z ? place->prior_slope[i] : place->volume_slope[i]);
+    double own[TESS_XPCS_MAX_PARAM];
+    for (int64_t k = 0; k < coords->n_param; k++) {
+        own[k] = value->gradient[k] - (coords->is_upstream ? value->prior_gradient[k] : 0);
     }
+    for (int64_t i = 0; i < last; i++) {
+        gradient[i] = slope_of(coords, place, i, own) +
+                      (coords->is_upstream ? place->prior_slope[i] : place->volume_slope[i]);
+    }
+    gradient[last] =
+        value->gradient[coords->n_param] * place->slope[last] + place->volume_slope[last];
     const double of_theta =
         coords->is_upstream ? place->log_prior + log_s : value->log_prior + place->log_volume;
     return value->log_likelihood + value->log_prior_noise + of_theta;

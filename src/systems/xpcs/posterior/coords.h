@@ -1,11 +1,10 @@
 // Coordinates in which the posterior has no edges: the logit of where a parameter is between its
-// bounds, amplitudes by their logarithm, and the logarithm of the noise.
-//
-// A rate amplitude t^exponent is known best in the middle of the measurement, where the logarithm
-// of the amplitude and the exponent lie on a straight line: a dense metric follows it.
+// bounds, amplitudes by their logarithm, the logarithm of the noise; and the three parameters of a
+// rate by those in which it is straight (bent.h), where none of them is fixed.
 #ifndef TESS_XPCS_POSTERIOR_COORDS_H
 #define TESS_XPCS_POSTERIOR_COORDS_H
 
+#include "systems/xpcs/posterior/bent.h"
 #include "systems/xpcs/posterior/density.h"
 
 enum { TESS_XP_MAX_COORD = TESS_XPCS_MAX_PARAM + 1 };
@@ -18,6 +17,9 @@ typedef struct tess_xp_coords {
     double lower[TESS_XPCS_MAX_PARAM];
     double upper[TESS_XPCS_MAX_PARAM];
     double theta[TESS_XPCS_MAX_PARAM]; // values of fixed ones
+    int32_t is_bent[2];                // diffusion, shear: coordinates of their first parameter on
+    int64_t first[2];                  // the first of these three coordinates
+    tess_xp_bent bent[2];
     // The original's: x = mid + half tanh((mean + width z - mid) / half) with z ~ N(0, 1) a priori,
     // which takes the place of the density's prior.
     int32_t is_upstream;
@@ -31,12 +33,16 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
 // To be called after tess_xp_coords_make(): the original's coordinates and prior.
 void tess_xp_coords_make_upstream(const tess_xp_density *density, tess_xp_coords *coords);
 
+// Rates by coordinates in which they are straight; tau: a time in the middle of the measurement.
+void tess_xp_coords_bend(const tess_xp_density *density, double tau, tess_xp_coords *coords);
+
 // A point and how it moves with its coordinates.
 typedef struct tess_xp_place {
     double theta[TESS_XPCS_MAX_PARAM];
     double s;
     double slope[TESS_XP_MAX_COORD]; // of the parameter, or of s, by its coordinate
-    double log_volume;               // sum of logarithms of the slopes
+    double turn[2][3][3];            // of a bent rate: by coordinate, of parameter
+    double log_volume;               // log of the determinant of all slopes
     double volume_slope[TESS_XP_MAX_COORD];
     double log_prior; // upstream: of z
     double prior_slope[TESS_XP_MAX_COORD];
@@ -45,6 +51,9 @@ typedef struct tess_xp_place {
 void tess_xp_coords_place(const tess_xp_coords *coords, const double *u, tess_xp_place *out);
 // Coordinates of a point; one on a bound, or nearly, is taken for one a thousandth inside.
 void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double s, double *u);
+// Derivatives of the free parameters by their coordinates, [n - 1][n - 1] by coordinate.
+void tess_xp_coords_jacobian(const tess_xp_coords *coords, const tess_xp_place *place,
+                             double *jacobian);
 // Log density and gradient [n] in these coordinates.
 double tess_xp_coords_density(const tess_xp_coords *coords, const tess_xp_place *place,
                               const tess_xp_density_value *value, double *gradient);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double MAX_SPREAD = 4; // of a coordinate: most of what is between its bounds
+static const double MOST_SPREAD = 0.25; // of a range, where the data do not tell
 
 typedef struct batch {
     tess_xp_sampler *sampler;
@@ -24,8 +24,9 @@ static tess_status finish_point(void *arg, int64_t i, int32_t worker)
     const tess_xp_place *place = &b->places[i];
     tess_xp_density_value value;
     tess_xp_density_at(&s->density, s->sums + i * s->pass.n_sum, place->theta, place->s, &value);
-    b->log_density[b->which[i]] =
-        tess_xp_coords_density(&s->coords, place, &value, b->gradient + b->which[i] * s->coords.n);
+    double unused[TESS_XP_MAX_COORD];
+    double *gradient = b->gradient ? b->gradient + b->which[i] * s->coords.n : unused;
+    b->log_density[b->which[i]] = tess_xp_coords_density(&s->coords, place, &value, gradient);
     return TESS_OK;
 }
 
@@ -36,7 +37,7 @@ static tess_status evaluate_batch(batch *b)
     for (int64_t i = 0; i < b->n; i++) {
         points[i] = (tess_xp_point){.theta = b->places[i].theta,
                                     .contrast = s->fit->contrast,
-                                    .want = TESS_XP_WANT_GRADIENT};
+                                    .want = b->gradient ? TESS_XP_WANT_GRADIENT : 0};
     }
     if (b->n == 0) {
         return TESS_OK;
@@ -44,7 +45,7 @@ static tess_status evaluate_batch(batch *b)
     TESS_TRY(tess_xp_pass_run_sets(&s->pass, points, b->n, s->sums));
     s->tally.n_pass++;
     s->tally.n_evaluation += b->n;
-    s->tally.n_gradient += b->n;
+    s->tally.n_gradient += b->gradient ? b->n : 0;
     return tess_parallel_for(s->ctx->pool, b->n, finish_point, b);
 }
 
@@ -52,7 +53,9 @@ tess_status tess_xp_sampler_evaluate(tess_xp_sampler *s, const double *const *u,
                                      double *log_density, double *gradient)
 {
     batch b = {.sampler = s, .log_density = log_density, .gradient = gradient};
-    memset(gradient, 0, (size_t)(n * s->coords.n) * sizeof *gradient);
+    if (gradient) {
+        memset(gradient, 0, (size_t)(n * s->coords.n) * sizeof *gradient);
+    }
     for (int64_t i = 0; i < n; i++) {
         tess_xp_place *place = &b.places[b.n];
         log_density[i] = -(double)INFINITY;
@@ -95,31 +98,105 @@ tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
     return TESS_OK;
 }
 
-// cov / (slope slope). What the data do not tell, or a bound cuts off, is spread over the
-// coordinate.
-void tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, double *covariance)
+// Covariance of the free parameters, by the fit. What the data do not tell, or a bound cuts off, is
+// spread over the range.
+static void covariance_of_fit(const tess_xp_sampler *s, double trust, double *covariance)
 {
-    const int64_t n = s->coords.n;
+    const int64_t n = s->coords.n - 1;
     const int64_t n_all = s->fit->n_covariance;
     const int64_t before = n_all - s->density.n_param;
-    tess_xp_place place;
-    tess_xp_coords_place(&s->coords, u, &place);
-    double spread[TESS_XP_MAX_COORD];
-    for (int64_t i = 0; i < n - 1; i++) {
-        const int64_t k = before + s->coords.index[i];
-        const double sd = sqrt(s->fit->covariance[k * n_all + k]) / place.slope[i];
-        spread[i] = sd > 0 && sd < MAX_SPREAD ? sd : 1;
+    double sd[TESS_XPCS_MAX_PARAM];
+    bool is_known[TESS_XPCS_MAX_PARAM];
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = s->coords.index[i];
+        const double most = MOST_SPREAD * (s->density.theta[k].upper - s->density.theta[k].lower);
+        sd[i] = sqrt(s->fit->covariance[(before + k) * n_all + before + k]);
+        is_known[i] = sd[i] > 0 && sd[i] < most;
+        sd[i] = is_known[i] ? sd[i] : most;
     }
-    memset(covariance, 0, (size_t)(n * n) * sizeof *covariance);
-    for (int64_t i = 0; i < n - 1; i++) {
-        for (int64_t j = 0; j < n - 1; j++) {
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
             const int64_t k = before + s->coords.index[i];
             const int64_t l = before + s->coords.index[j];
             const double r = s->fit->correlation[k * n_all + l];
-            // Not quite as narrow as told: it must have a root.
-            const double rho = i == j ? 1 : isfinite(r) ? 0.9999 * r : 0;
-            covariance[i * n + j] = rho * spread[i] * spread[j];
+            const bool has_r = is_known[i] && is_known[j] && isfinite(r);
+            covariance[i * n + j] = (i == j ? 1 : has_r ? trust * r : 0) * sd[i] * sd[j];
         }
     }
-    covariance[n * n - 1] = 0.5 / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
+}
+
+// Solves x A = b for rows b [n_row][n], in place; A [n][n] is used up. False: A is singular.
+static bool divide_rows(double *a, int64_t n, double *b, int64_t n_row)
+{
+    for (int64_t c = 0; c < n; c++) {
+        int64_t best = c;
+        for (int64_t k = c + 1; k < n; k++) {
+            best = fabs(a[c * n + k]) > fabs(a[c * n + best]) ? k : best;
+        }
+        if (!(fabs(a[c * n + best]) > 0)) {
+            return false;
+        }
+        for (int64_t r = 0; r < n + n_row; r++) { // columns change places
+            double *row = r < n ? a + r * n : b + (r - n) * n;
+            const double kept = row[c];
+            row[c] = row[best];
+            row[best] = kept;
+        }
+        for (int64_t k = c + 1; k < n; k++) {
+            const double factor = a[c * n + k] / a[c * n + c];
+            for (int64_t r = 0; r < n + n_row; r++) {
+                double *row = r < n ? a + r * n : b + (r - n) * n;
+                row[k] -= factor * row[c];
+            }
+        }
+    }
+    for (int64_t r = 0; r < n_row; r++) {
+        double *row = b + r * n;
+        for (int64_t c = n - 1; c >= 0; c--) {
+            for (int64_t k = c + 1; k < n; k++) {
+                row[c] -= row[k] * a[k * n + c];
+            }
+            row[c] /= a[c * n + c];
+        }
+    }
+    return true;
+}
+
+static void transpose(double *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < i; k++) {
+            const double kept = a[i * n + k];
+            a[i * n + k] = a[k * n + i];
+            a[k * n + i] = kept;
+        }
+    }
+}
+
+bool tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, double trust,
+                                double *covariance)
+{
+    const int64_t n = s->coords.n - 1;
+    double own[TESS_XPCS_MAX_PARAM * TESS_XPCS_MAX_PARAM];
+    double jacobian[TESS_XPCS_MAX_PARAM * TESS_XPCS_MAX_PARAM];
+    tess_xp_place place;
+    tess_xp_coords_place(&s->coords, u, &place);
+    covariance_of_fit(s, trust, own);
+    // A parameter's change is du J; so that of u is C on both sides divided by J.
+    for (int side = 0; side < 2; side++) {
+        tess_xp_coords_jacobian(&s->coords, &place, jacobian);
+        if (!divide_rows(jacobian, n, own, n)) {
+            return false;
+        }
+        transpose(own, n);
+    }
+    memset(covariance, 0, (size_t)(s->coords.n * s->coords.n) * sizeof *covariance);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < n; k++) {
+            covariance[i * s->coords.n + k] = 0.5 * (own[i * n + k] + own[k * n + i]);
+        }
+    }
+    covariance[s->coords.n * s->coords.n - 1] =
+        0.5 / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
+    return true;
 }

@@ -1,5 +1,6 @@
 // Sampling, from the call to the draws.
 #include "systems/xpcs/posterior/sample.h"
+#include "systems/xpcs/posterior/laplace.h"
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -11,9 +12,8 @@
 
 static tess_status settle_config(tess_xpcs_sample_config *c)
 {
-    if (c->method != TESS_XPCS_METHOD_NUTS || c->surrogate || c->modes || c->shard) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "method, surrogate, modes, shard: not in this version; leave them 0");
+    if (c->surrogate || c->modes || c->shard) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "surrogate, modes, shard: not in this version; leave them 0");
     }
     if (!(c->temper > 0)) {
         c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;
@@ -90,7 +90,8 @@ static tess_status draw(tess_xp_sampler *s)
     TESS_TRY(tess_xp_sampler_open(s));
     TESS_TRY(tess_xp_sampler_find_noise(s));
     TESS_TRY(tess_xp_sampler_open_work(s));
-    tess_status status = tess_xp_sampler_run(s);
+    tess_status status = s->config.method == TESS_XPCS_METHOD_LAPLACE ? tess_xp_sampler_laplace(s)
+                                                                      : tess_xp_sampler_run(s);
     if (status == TESS_OK) {
         status = tess_xp_sampler_draw_scaling(s);
     }

@@ -87,15 +87,16 @@ void tess_xp_sampler_close(tess_xp_sampler *sampler);
 
 // --- evaluate.c ---
 
-// Log densities [n] and gradients [n][coords.n] at points u [n] in as few passes as can be. What
-// has no density is -inf.
+// Log densities [n] and gradients [n][coords.n] (NULL: not wanted) at points u [n] in as few passes
+// as can be. What has no density is -inf.
 TESS_MUST_CHECK tess_status tess_xp_sampler_evaluate(tess_xp_sampler *sampler,
                                                      const double *const *u, int64_t n,
                                                      double *log_density, double *gradient);
 // Noise of the residuals of the fit, whatever it took the noise to be.
 TESS_MUST_CHECK tess_status tess_xp_sampler_find_noise(tess_xp_sampler *sampler);
-// Covariance [n][n] of the coordinates u at the minimum, from that of the fit.
-void tess_xp_sampler_covariance(const tess_xp_sampler *sampler, const double *u,
+// Covariance [n][n] of the coordinates u at the minimum, from that of the fit; correlations times
+// trust. False: it cannot be had there.
+bool tess_xp_sampler_covariance(const tess_xp_sampler *sampler, const double *u, double trust,
                                 double *covariance);
 
 // --- chains.c ---

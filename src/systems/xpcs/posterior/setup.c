@@ -195,6 +195,9 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
     tess_xp_coords_make(&s->density, s->fit->theta, &s->coords);
     if (s->config.coords == 1) {
         tess_xp_coords_make_upstream(&s->density, &s->coords);
+    } else {
+        const double last = (double)s->data->info.n_frame;
+        tess_xp_coords_bend(&s->density, 0.5 * s->model.dt_s * last, &s->coords);
     }
     TESS_TRY(open_pass(s));
     s->chain_bytes = tess_nuts_bytes(s->coords.n, (int32_t)s->config.max_depth);

@@ -234,6 +234,8 @@ static const tess_param sample_params[] = {
      "acceptance that the steps are made for"},
     {"noise_scale", TESS_PARAM_REAL, FIELD(noise_scale), 0, 0, 1e9, NULL, "",
      "noise of a point, of which 1.5 times is the scale of its prior; 0 estimates it"},
+    {"method", TESS_PARAM_CHOICE, FIELD(method), 0, 0, 1, "nuts|laplace", "",
+     "draws by NUTS, or at once by importance from a normal at the maximum"},
     {"coords", TESS_PARAM_CHOICE, FIELD(coords), 0, 0, 1, "logit|upstream", "",
      "coordinates of the sampler; the original's have priors of their own"},
     {"fit_priors", TESS_PARAM_FLAG, FIELD(fit_priors), 0, 0, 1, NULL, "",
