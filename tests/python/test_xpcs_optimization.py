@@ -101,12 +101,6 @@ def test_halves_that_differ_are_averaged(data: dict[str, Any], best: xpcs.Result
     np.testing.assert_allclose(found.theta, best.theta, rtol=1e-6)
 
 
-def test_samplers_say_that_they_are_not_here() -> None:
-    with pytest.raises(NotImplementedError, match="sampling is not part of this version"):
-        optimization.fit_mcmc_jax({}, 1)
-    assert not optimization.get_optimization_info()["status"]["mcmc_available"]
-
-
 def test_a_users_model_is_found_from_afar() -> None:
     x = np.linspace(0, 4, 60)
 

@@ -46,7 +46,7 @@ def to_arviz(posterior: Posterior) -> Any:
     parts = groups(posterior)
     coords = {"angle": posterior.phi}
     dims = {"contrast": ["angle"], "offset": ["angle"]}
-    if hasattr(arviz, "InferenceData"):
+    if int(arviz.__version__.split(".")[0]) < 1:
         return arviz.from_dict(**parts, coords=coords, dims=dims)
     # From 1.0 on: one dict of groups, and a DataTree.
     return arviz.from_dict(parts, coords=coords, dims=dims)

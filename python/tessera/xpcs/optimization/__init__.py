@@ -30,7 +30,7 @@ create_stratified_residual_function = _residual.create_stratified_residual_funct
 optimize_per_angle_sequential = _sequential.optimize_per_angle_sequential
 
 NLSQ_AVAILABLE = True
-MCMC_AVAILABLE = False
+MCMC_AVAILABLE = True
 MCMCResult = CMCResult
 OPTIMIZATION_STATUS = {
     "nlsq_available": NLSQ_AVAILABLE,
@@ -79,9 +79,10 @@ def get_optimization_info() -> dict[str, Any]:
     return {
         "status": dict(OPTIMIZATION_STATUS),
         "primary_method": "nlsq",
-        "secondary_method": None,
+        "secondary_method": "mcmc",
         "recommendations": [
             "Use fit_nlsq_jax() for parameters with intervals; fit_nlsq_multistart() where there "
-            "may be several minima"
+            "may be several minima",
+            "Use fit_mcmc_jax() for the posterior",
         ],
     }
