@@ -79,8 +79,9 @@ class Encoding:
         self.summed_ground = total
 
     def _over(self, values: Floats) -> Floats:
-        return np.divide(values, self.occupancy, out=np.zeros_like(values),
-                         where=self.occupancy > 0)
+        return np.divide(
+            values, self.occupancy, out=np.zeros_like(values), where=self.occupancy > 0
+        )
 
     def log_joint(self, e: int, marks: Floats, floor: str = "absolute") -> Floats:
         """Log intensity of each mark at every bin, from sums of exponentials."""
@@ -108,9 +109,7 @@ class Encoding:
             np.add.at(found, row, self.log_joint(e, np.asarray(m[inside], float), floor))
         return found
 
-    def local(
-        self, time: Floats, place: Any, times: list[Floats], marks: list[Floats]
-    ) -> Floats:
+    def local(self, time: Floats, place: Any, times: list[Floats], marks: list[Floats]) -> Floats:
         """At the animal's own position; place(t) gives its bin coordinates."""
         here = place(time)
         occupancy = density(here, self.samples, self.position_std)
@@ -167,8 +166,9 @@ def filter_rows(initial: Floats, matrix: Floats, ll: Floats) -> tuple[Floats, Fl
 def smooth_rows(matrix: Floats, filtered: Floats, predicted: Floats) -> Floats:
     found = filtered.copy()
     for t in range(len(filtered) - 2, -1, -1):
-        ratio = np.divide(found[t + 1], predicted[t + 1], out=np.zeros_like(found[t]),
-                          where=predicted[t + 1] != 0)
+        ratio = np.divide(
+            found[t + 1], predicted[t + 1], out=np.zeros_like(found[t]), where=predicted[t + 1] != 0
+        )
         row = filtered[t] * (matrix @ ratio)
         found[t] = row / (row.sum() + EPS)
     return found

@@ -169,9 +169,7 @@ def log_likelihood(
     """Return the likelihood of some rows in the type wanted, and the library's counts."""
     call = _core.decode_local_log_likelihood if local else _core.decode_log_likelihood
     with Session(**session) as context:
-        found, report = call(
-            context, model.handle, given, dtype=dtype, first=first, n_row=n_row
-        )
+        found, report = call(context, model.handle, given, dtype=dtype, first=first, n_row=n_row)
     return np.asarray(found), report
 
 
@@ -205,6 +203,4 @@ def predict(
     """predict() of a fitted model in double precision, interior bins only."""
     given = model._observation(time, position, position_time, times, marks, is_missing)
     found = model._run(given, want, None, dtype=dtype, **more)
-    return {
-        name: np.asarray(value) if name in want else value for name, value in found.items()
-    }
+    return {name: np.asarray(value) if name in want else value for name, value in found.items()}

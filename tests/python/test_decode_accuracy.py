@@ -49,9 +49,7 @@ LL = -np.array(
         GROUND,  # the last row never has spikes
     ]
 )
-LOCAL = -np.array(
-    [7.723267403777, 12.418717579797, 0.52938771955, 16.742178393469, 0.439917578875]
-)
+LOCAL = -np.array([7.723267403777, 12.418717579797, 0.52938771955, 16.742178393469, 0.439917578875])
 NO_SPIKE = -np.array([23.02585093014, 23.02585093014, 2e-10, 46.05170186008, 2e-10])
 FILTERED = np.array(
     [
@@ -142,8 +140,15 @@ def test_features(n_feature: int, floor: str, tolerance: Tolerance) -> None:
     times = np.sort(rng.uniform(0, position_time[-1], n_spike))
     environment = Environment(place_bin_size=3.0).fit_place_grid(position)
     model = encode(
-        environment, position_time, position, [times], [marks],
-        position_std=6.0, waveform_std=24.0, mode=tolerance.mode, floor=floor,
+        environment,
+        position_time,
+        position,
+        [times],
+        [marks],
+        position_std=6.0,
+        waveform_std=24.0,
+        mode=tolerance.mode,
+        floor=floor,
     )
     plain = reference.Encoding(
         position_time, position, [times], [marks], environment.place_bin_centers_, 6.0, 24.0
@@ -173,8 +178,14 @@ def test_offset_of_all_marks(offset: float, tolerance: Tolerance) -> None:
     found = [
         log_joint(
             encode(
-                environment, position_time, position, [times], [marks + shift],
-                position_std=6.0, waveform_std=24.0, mode=tolerance.mode,
+                environment,
+                position_time,
+                position,
+                [times],
+                [marks + shift],
+                position_std=6.0,
+                waveform_std=24.0,
+                mode=tolerance.mode,
             ),
             0,
             marks[:50] + shift,
@@ -240,8 +251,11 @@ def test_profiling_sizes(name: str, tolerance: Tolerance) -> None:
     NumPy would take minutes."""
     data = profile(name)
     model = encode(
-        data.environment, *data.encoding,
-        position_std=12.5**0.5, waveform_std=24.0, mode=tolerance.mode,
+        data.environment,
+        *data.encoding,
+        position_std=12.5**0.5,
+        waveform_std=24.0,
+        mode=tolerance.mode,
     )
     for got, want in (
         (model["occupancy"], data.plain.occupancy),

@@ -133,8 +133,9 @@ def test_local(device: SetDevice, mode: str, n_dim: int) -> None:
     assert np.array_equal(cuda, again)
 
 
-@pytest.mark.parametrize("name", ["ClusterlessDecoder", "ContFragClusterlessClassifier",
-                                  "NonLocalClusterlessDetector"])
+@pytest.mark.parametrize(
+    "name", ["ClusterlessDecoder", "ContFragClusterlessClassifier", "NonLocalClusterlessDetector"]
+)
 @pytest.mark.parametrize("n_dim", [1, 2])
 def test_whole_models(device: SetDevice, name: str, n_dim: int) -> None:
     time, position, spikes, features, later, later_features = recording(40, n_dim, 4)

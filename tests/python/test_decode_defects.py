@@ -53,9 +53,7 @@ class Recording:
 
     def decoder(self, **settings: Any) -> ClusterlessDecoder:
         model = ClusterlessDecoder(**settings)
-        model.fit(
-            self.time, self.position, self.times, self.marks, is_training=self.is_training
-        )
+        model.fit(self.time, self.position, self.times, self.marks, is_training=self.is_training)
         return model
 
     @property
@@ -166,13 +164,9 @@ def test_user_mask_works() -> None:
     environment = Environment(place_bin_size=2.0, is_track_interior=mask).fit_place_grid(position)
     assert np.array_equal(environment.is_track_interior_, mask)
     times, marks = [np.sort(rng.uniform(0, 8, 300))], [rng.normal(100, 30, (300, 4))]
-    model = ClusterlessDecoder(
-        environments=Environment(place_bin_size=2.0, is_track_interior=mask)
-    )
+    model = ClusterlessDecoder(environments=Environment(place_bin_size=2.0, is_track_interior=mask))
     model.fit(np.arange(4000) * STEP, position, times, marks)
-    posterior = np.asarray(
-        model.predict(times, marks, np.arange(50) * STEP)["acausal_posterior"]
-    )
+    posterior = np.asarray(model.predict(times, marks, np.arange(50) * STEP)["acausal_posterior"])
     assert np.array_equal(np.isnan(posterior[0]), ~mask.ravel())
     np.testing.assert_allclose(np.nansum(posterior, axis=1), 1.0, atol=1e-5)
 
@@ -297,12 +291,18 @@ def test_local_floor_is_that_of_the_bins() -> None:
     times = [np.array([recording.time[100] + 0.001])] + [np.zeros(0)] * 7
     marks = [np.full((1, 4), 5000.0)] + [np.zeros((0, 4))] * 7
     given = observation(
-        recording.time[99:103], times, marks,
-        position=recording.position, position_time=recording.time,
+        recording.time[99:103],
+        times,
+        marks,
+        position=recording.position,
+        position_time=recording.time,
     )
     nothing = observation(
-        recording.time[99:103], [np.zeros(0)] * 8, [np.zeros((0, 4))] * 8,
-        position=recording.position, position_time=recording.time,
+        recording.time[99:103],
+        [np.zeros(0)] * 8,
+        [np.zeros((0, 4))] * 8,
+        position=recording.position,
+        position_time=recording.time,
     )
     spike, _ = log_likelihood(model, given, local=True)
     silent, _ = log_likelihood(model, nothing, local=True)

@@ -170,9 +170,7 @@ def run(name: str, spikes: Spikes, of: Callable[[Any], Any], device: str | None)
     results = model.predict(times, *marks, rows, position=position, position_time=time)
     path = model.most_likely_sequence(time, position, times, *marks, rows)
     found = [*bits(results), path.to_csv()]
-    results = model.estimate_parameters(
-        time, position, times, *marks, rows, max_iter=1, **places
-    )
+    results = model.estimate_parameters(time, position, times, *marks, rows, max_iter=1, **places)
     return [*found, *bits(results), results.attrs["marginal_log_likelihoods"].tobytes()]
 
 

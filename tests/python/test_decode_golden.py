@@ -57,9 +57,7 @@ def check_encoding(g: Golden, tolerance: Tolerance) -> None:
     model = g.encoding(tolerance.mode)
     tolerance.check_field(model["occupancy"], g["occupancy"])
     tolerance.check_field(model["mean_rates"], g["mean_rates"])
-    tolerance.check_field(
-        model["summed_ground_process_intensity"], g["summed_ground_intensity"]
-    )
+    tolerance.check_field(model["summed_ground_process_intensity"], g["summed_ground_intensity"])
     fields = np.asarray(model.info["place_fields"])
     extent = np.ptp(np.concatenate(g.every("encoding_positions")))
     for e, (places, want) in enumerate(
@@ -88,9 +86,7 @@ def check_joint(g: Golden, tolerance: Tolerance, inside: str) -> None:
 
 def check_local(g: Golden, tolerance: Tolerance) -> None:
     position_time, position = g.decoding_position()
-    given = observation(
-        g["time"], *g.decoding(), position=position, position_time=position_time
-    )
+    given = observation(g["time"], *g.decoding(), position=position, position_time=position_time)
     got, _ = log_likelihood(g.encoding(tolerance.mode), given, tolerance.dtype, local=True)
     tolerance.check_ll(got, g["local_ll_reference"])
 
@@ -337,16 +333,15 @@ def test_continuous_fragmented(files: dict[str, Golden], tolerance: Tolerance) -
     assert np.array_equal(found["most_likely_bin"], g["viterbi"])
     assert np.array_equal(model.state_ind_, g["state_index"])
     np.testing.assert_allclose(model.initial_conditions_, g["initial_conditions"], rtol=1e-15)
-    matrix = model.continuous_state_transitions_ * model.discrete_state_transitions_[
-        np.ix_(model.state_ind_, model.state_ind_)
-    ]
+    matrix = (
+        model.continuous_state_transitions_
+        * model.discrete_state_transitions_[np.ix_(model.state_ind_, model.state_ind_)]
+    )
     np.testing.assert_allclose(matrix, g["transition_matrix"], rtol=0, atol=1e-12)
     (encoding,) = model.encoding_model_.values()
     tolerance.check_field(encoding["occupancy"], g["occupancy"])
     tolerance.check_field(encoding["mean_rates"], g["mean_rates"])
-    tolerance.check_field(
-        encoding["summed_ground_process_intensity"], g["summed_ground_intensity"]
-    )
+    tolerance.check_field(encoding["summed_ground_process_intensity"], g["summed_ground_intensity"])
 
 
 def test_decoder(files: dict[str, Golden], tolerance: Tolerance) -> None:
@@ -371,9 +366,10 @@ def test_non_local(files: dict[str, Golden], tolerance: Tolerance) -> None:
     tolerance.check_ll(found["log_likelihood"], g["log_likelihood"])
     assert abs(found["log_evidence"] - g["log_evidence"]) <= tolerance.evidence
     assert np.array_equal(found["most_likely_bin"], g["viterbi"])
-    matrix = model.continuous_state_transitions_ * model.discrete_state_transitions_[
-        np.ix_(model.state_ind_, model.state_ind_)
-    ]
+    matrix = (
+        model.continuous_state_transitions_
+        * model.discrete_state_transitions_[np.ix_(model.state_ind_, model.state_ind_)]
+    )
     np.testing.assert_allclose(matrix, g["transition_matrix"], rtol=0, atol=1e-12)
     bins = model.environments[0].get_bin_ind(g["position_at_time"])
     assert np.array_equal(bins, g["animal_bin"])

@@ -55,7 +55,11 @@ class Data:
     def encoding(self, mode: str, **more: Any) -> Any:
         options = {"position_std": 6.0, "waveform_std": 24.0, "mode": mode, "floor": "none"}
         return encode(
-            self.environment(), self.position_time, self.position, self.times, self.marks,
+            self.environment(),
+            self.position_time,
+            self.position,
+            self.times,
+            self.marks,
             **{**options, **more},
         )
 
@@ -166,7 +170,9 @@ def test_missing_rows_are_predictions(seed: int) -> None:
     found = data.predict(model, [*POSTERIORS, "log_likelihood"], is_missing=missing)
     assert np.all(found["log_likelihood"][missing] == 0)
     np.testing.assert_allclose(
-        found["causal_posterior"][missing], found["predictive_posterior"][missing], rtol=1e-6,
+        found["causal_posterior"][missing],
+        found["predictive_posterior"][missing],
+        rtol=1e-6,
         atol=1e-12,
     )
 
@@ -246,8 +252,13 @@ def test_em_never_lowers_the_evidence(seed: int) -> None:
         discrete_transition_stickiness=np.zeros(2),
     )
     results = model.estimate_parameters(
-        data.position_time, data.position, data.times, data.marks, data.time,
-        max_iter=6, tolerance=0.0,
+        data.position_time,
+        data.position,
+        data.times,
+        data.marks,
+        data.time,
+        max_iter=6,
+        tolerance=0.0,
     )
     assert np.all(np.diff(results.attrs["marginal_log_likelihoods"]) > -1e-3)
     np.testing.assert_allclose(model.discrete_state_transitions_.sum(axis=1), 1, atol=1e-12)
@@ -264,8 +275,14 @@ def test_online_replay_is_the_offline_filter(cls: type) -> None:
     # the left edge of a bin is in it and its right edge is not, as in rows of an offline grid
     with pytest.warns(UserWarning, match="wide"):
         want = predict(
-            model, data.times, data.marks, edges, ["causal_posterior"],
-            position=data.position, position_time=data.position_time, dtype="float64",
+            model,
+            data.times,
+            data.marks,
+            edges,
+            ["causal_posterior"],
+            position=data.position,
+            position_time=data.position_time,
+            dtype="float64",
         )["causal_posterior"]
     online = OnlineDecoder(model, start=float(edges[0]), bin_width=width, n_history=64)
     spikes = sorted((t, e, i) for e, times in enumerate(data.times) for i, t in enumerate(times))
@@ -396,7 +413,10 @@ def test_everything_twice(mode: str) -> None:
         np.concatenate([data.position, data.position]),
         [np.concatenate([t, t + lap]) for t in data.times],
         [np.concatenate([m, m]) for m in data.marks],
-        position_std=6.0, waveform_std=24.0, mode=mode, floor="none",
+        position_std=6.0,
+        waveform_std=24.0,
+        mode=mode,
+        floor="none",
     )
     np.testing.assert_allclose(twice["mean_rates"], once["mean_rates"], rtol=1e-15)
     first, second = (log_likelihood(model, asked)[0] for model in (once, twice))
@@ -433,9 +453,15 @@ def test_electrode_without_encoding_spikes() -> None:
 def test_electrode_with_one_encoding_spike(mode: str, floor: str) -> None:
     data = Data(12)
     single = encode(
-        data.environment(), data.position_time, data.position,
-        [data.times[0][:1]], [data.marks[0][:1]],
-        position_std=6.0, waveform_std=24.0, mode=mode, floor=floor,
+        data.environment(),
+        data.position_time,
+        data.position,
+        [data.times[0][:1]],
+        [data.marks[0][:1]],
+        position_std=6.0,
+        waveform_std=24.0,
+        mode=mode,
+        floor=floor,
     )
     asked = observation(data.time, data.times[:1], data.marks[:1])
     found, _ = log_likelihood(single, asked)
@@ -471,9 +497,7 @@ def test_short_times(mode: str, n_time: int) -> None:
 
 def test_one_bin() -> None:
     data = Data(15)
-    model = data.fitted(
-        ContFragClusterlessClassifier, environments=Environment(place_bin_size=1e3)
-    )
+    model = data.fitted(ContFragClusterlessClassifier, environments=Environment(place_bin_size=1e3))
     found = data.predict(model, POSTERIORS)
     assert found["acausal_posterior"].shape == (len(data.time), 2)
     np.testing.assert_allclose(found["acausal_posterior"].sum(axis=1), 1, atol=1e-6)
@@ -503,11 +527,17 @@ def test_unvisited_arm() -> None:
         )
     )
     times = [np.sort(rng.uniform(0, 3000 * STEP, 400))]
-    marks = [60 + place[(times[0] / STEP).astype(int).clip(0, 2999)][:, None] + rng.normal(
-        0, 10, (400, 4))]
+    marks = [
+        60
+        + place[(times[0] / STEP).astype(int).clip(0, 2999)][:, None]
+        + rng.normal(0, 10, (400, 4))
+    ]
     model.fit(np.arange(3000) * STEP, position, times, marks)
     found = predict(
-        model, times, marks, np.arange(1000, 1400) * STEP,
+        model,
+        times,
+        marks,
+        np.arange(1000, 1400) * STEP,
         ["log_likelihood", "acausal_posterior", "causal_posterior"],
     )
     assert np.isfinite(found["log_likelihood"]).all()

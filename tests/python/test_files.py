@@ -340,9 +340,7 @@ def test_resume_of_a_finished_job(tmp_path: Path) -> None:
     assert ptp_file(tmp_path / "x.npy", out, checkpoint=work, resume=True) == out
     np.testing.assert_array_equal(np.load(out), x.max(-1) - x.min(-1))
     with pytest.raises(FileExistsError):
-        ptp_file(
-            tmp_path / "x.npy", out, checkpoint=work, resume=True, nonfinite="error"
-        )
+        ptp_file(tmp_path / "x.npy", out, checkpoint=work, resume=True, nonfinite="error")
 
 
 def names_of(path: Path) -> list[Path]:

@@ -11,6 +11,7 @@ import pytest
 
 from tessera import xpcs
 from tessera.xpcs.config.parameter_space import ParameterSpace
+from tessera.xpcs.io import mcmc_writers
 from tessera.xpcs.optimization import CMCConfig, CMCResult, fit_mcmc_jax, get_optimization_info
 from tessera.xpcs.optimization.cmc import (
     _distributions,
@@ -18,6 +19,7 @@ from tessera.xpcs.optimization.cmc import (
     diagnostics,
     io,
     model,
+    plotting,
     priors,
     reparameterization,
     results,
@@ -30,6 +32,7 @@ from tessera.xpcs.optimization.cmc.backends.multiprocessing import (
     SharedDataManager,
     _load_shared_shard_data,
 )
+from tessera.xpcs.viz import mcmc_diagnostics, mcmc_plots
 
 
 @pytest.fixture(scope="module")
@@ -279,6 +282,58 @@ def test_correlations_of_the_mean(points: dict[str, Any], sampled: CMCResult) ->
     off = points["t1"] != points["t2"]
     assert np.std((points["data"] - fitted)[off]) == pytest.approx(0.01, rel=0.1)
     assert 0 < np.median(spread) < 0.005
+
+
+def test_figures_of_a_run(sampled: CMCResult, tmp_path: Path) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    files = plotting.generate_diagnostic_plots(sampled, tmp_path, dpi=40)
+    names = ["autocorr", "energy", "ess", "forest", "pair", "rank"]
+    assert sorted(file.name for file in files) == [f"{name}_plot.png" for name in names]
+    report = mcmc_plots.generate_mcmc_diagnostic_report(sampled, tmp_path, dpi=40)
+    assert sorted(report) == [
+        "cmc_dashboard",
+        "convergence",
+        "pair",
+        "posterior",
+        "summary_csv",
+        "trace",
+    ]
+    assert all(file.stat().st_size > 500 for file in [*files, *report.values()])
+    head, *rows = report["summary_csv"].read_text().splitlines()
+    assert head.split(",")[1:3] == ["mean", "sd"]
+    assert float(rows[4].split(",")[1]) == pytest.approx(sampled.parameters[4])
+    for draw in (mcmc_plots.plot_kl_divergence_matrix, mcmc_plots.plot_posterior_comparison):
+        with pytest.raises(ValueError, match="at once"):
+            draw(sampled)
+    assert not plt.get_fignums()
+
+
+def test_numbers_of_a_run_as_dicts(points: dict[str, Any], sampled: CMCResult) -> None:
+    numbers = mcmc_writers.create_mcmc_parameters_dict(sampled)
+    assert numbers["method"] == "cmc"
+    assert numbers["parameters"]["D0"]["mean"] == pytest.approx(sampled.parameters[4])
+    assert numbers["parameters"]["contrast"]["mean"] == pytest.approx(sampled.mean_contrast)
+    assert numbers["sampling_summary"]["total_samples"] == 600
+    facts = mcmc_writers.create_mcmc_diagnostics_dict(sampled)
+    rows = facts["convergence"]["per_parameter_diagnostics"]
+    assert [row["name"] for row in rows] == sampled.param_names
+    assert facts["sampling_efficiency"]["divergences"] == 0
+    data = {"c2_exp": np.ones((2, 5, 5)), "phi_angles_list": [0, 1], "wavevector_q_list": [0.01]}
+    found = mcmc_writers.create_mcmc_analysis_dict(sampled, data, "cmc")
+    assert found["dataset_info"] == {
+        "n_angles": 2,
+        "n_time_points": 25,
+        "total_data_points": 50,
+        "q_value": 0.01,
+    }
+    json.dumps([numbers, facts, found])
+
+
+def test_energy_that_moves_freely() -> None:
+    energy = np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    np.testing.assert_allclose(mcmc_diagnostics.compute_bfmi(energy, per_chain=True), [4, 4 / 3])
+    assert mcmc_diagnostics.compute_bfmi(energy) == pytest.approx((4 / 6) / 0.25)
+    assert np.isnan(mcmc_diagnostics.compute_bfmi(np.ones(5)))
 
 
 def test_backends(prepared: data_prep.PreparedData) -> None:

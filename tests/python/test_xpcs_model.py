@@ -85,7 +85,15 @@ def test_surface_is_numpys(kernel: str) -> None:
     problem = reference.Problem(64, 0.1, phi, q, 2e6, kernel)
     want = reference.surface(problem, list(THETA.values()), contrast, offset)
     got = xpcs.model(
-        THETA, 64, phi, q, L=2e6, dt=0.1, contrast=contrast, offset=offset, kernel=kernel  # type: ignore[arg-type]
+        THETA,
+        64,
+        phi,
+        q,
+        L=2e6,
+        dt=0.1,
+        contrast=contrast,
+        offset=offset,
+        kernel=kernel,  # type: ignore[arg-type]
     )
     assert got.shape == (5, 64, 64)
     assert np.max(np.abs(got - want)) <= 1e-13

@@ -21,9 +21,7 @@ def of_algebra(algebra: Algebra) -> str:
     rows = []
     for grade in range(algebra.n_grade):
         names = [
-            blade
-            for blade, of in zip(algebra.blades, algebra.grade_of, strict=True)
-            if of == grade
+            blade for blade, of in zip(algebra.blades, algebra.grade_of, strict=True) if of == grade
         ]
         rows.append((grade, len(names), " ".join(names)))
     table = Table(("grade", "components", "blades"), rows)
