@@ -332,3 +332,24 @@ def test_features_that_are_not_finite(place: td.Environment, spikes: Spikes) -> 
         clusterless_kde.fit_clusterless_kde_encoding_model(
             time, position, times, features, td.Environment()
         )
+
+
+def test_mixtures_stay_finite_where_the_animal_never_was() -> None:
+    # Two narrow mixtures at both ends of a long line: the ratio of their tails has no meaning.
+    time = np.arange(400) * 0.02
+    position = np.where(np.arange(400) < 390, 1.0, 99.0) + 0.05 * np.sin(np.arange(400))
+    place = td.Environment(place_bin_size=10.0, position_range=((0.0, 100.0),))
+    place.fit_place_grid(position[:, None], infer_track_interior=False)
+    spikes, marks = [time[392:398]], [np.arange(6.0)[:, None]]
+    one: dict[str, Any] = {f"gmm_components_{name}": 1 for name in ("gpi", "joint")}
+    fitted = clusterless_gmm.fit_clusterless_gmm_encoding_model(
+        time, position, spikes, marks, place, gmm_components_occupancy=2, **one
+    )
+    ground = fitted["summed_ground_process_intensity"]
+    assert ground.max() > 1e30
+    assert np.isfinite(ground.astype(np.float32)).all()
+    for is_local in (False, True):
+        found = clusterless_gmm.predict_clusterless_gmm_log_likelihood(
+            time, time, position, spikes, marks, is_local=is_local, **fitted
+        )
+        assert np.isfinite(found.astype(np.float32)).all()

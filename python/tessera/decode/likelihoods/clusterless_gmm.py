@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 _ITERATIONS = 200
+# Where the animal never was a ratio of two tails may be anything: kept where float32 has it, too.
+_LARGEST_LOG_RATIO = 80.0
 
 
 @dataclass
@@ -82,6 +84,10 @@ def _mixture(
         min(n_components, len(x)), covariance_type=kind, max_iter=_ITERATIONS, random_state=seed
     )
     return model.fit(x, sample_weight=weights)
+
+
+def _ratio(log_above: Floats, log_below: Floats) -> Floats:
+    return np.exp(np.minimum(log_above - log_below, _LARGEST_LOG_RATIO))
 
 
 def fit_clusterless_gmm_encoding_model(
@@ -165,7 +171,7 @@ def fit_clusterless_gmm_encoding_model(
         joint = _mixture(both, gmm_components_joint, gmm_covariance_type_joint, seed, heavy)
         gpi_models.append(gpi)
         joint_models.append(joint)
-        ground += rates[-1] * np.exp(gpi.score_samples(centers) - log_occupancy)
+        ground += rates[-1] * _ratio(gpi.score_samples(centers), log_occupancy)
     return {
         "environment": environment,
         "occupancy_model": occupancy,
@@ -323,5 +329,5 @@ def compute_local_log_likelihood(
             logs = np.log(rate) + joint.score_samples(np.concatenate((there, values), axis=1))
             logs -= occupancy_model.score_samples(there)
             np.add.at(found, get_spike_time_bin_ind(times, rows), logs)
-        found -= rate * np.exp(gpi.score_samples(here) - log_here)
+        found -= rate * _ratio(gpi.score_samples(here), log_here)
     return found[:, np.newaxis]
