@@ -324,6 +324,41 @@ def test_a_notebook(trial: Trial) -> None:
     ]
     (trial.work / "book.ipynb").write_text(json.dumps({"cells": cells}))
     assert verdicts(trial.json(name="book.ipynb")) == {"x": "equal", "y": "equal"}
+    timed = "%%time\nz = 6\nz?\nget_ipython().run_line_magic('matplotlib', 'inline')"
+    cells.append({"cell_type": "code", "source": timed})
+    (trial.work / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    assert verdicts(trial.json(name="book.ipynb"))["z"] == "equal"
+    cells.append({"cell_type": "code", "source": "names = !ls"})
+    (trial.work / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    code, page = trial.run(name="book.ipynb")
+    assert code == 65
+    assert "of the shell are not run: !ls" in page
+
+
+def test_a_module_of_a_package(trial: Trial) -> None:
+    inner = trial.work / "outer/inner"
+    inner.mkdir(parents=True)
+    for folder in (inner, inner.parent):
+        (folder / "__init__.py").touch()
+    (inner / "near.py").write_text("import autoreject\nVALUE = 3\n")
+    (inner / "run.py").write_text("from .near import VALUE\nfrom autoreject import RejectLog\n")
+    assert verdicts(trial.json(name="outer/inner/run.py")) == {"VALUE": "equal"}
+
+
+def test_windows_are_not_opened(trial: Trial) -> None:
+    pytest.importorskip("matplotlib")
+    script = """
+import matplotlib as mpl
+mpl.use("TkAgg")
+import matplotlib.pyplot as plt
+import autoreject
+plt.switch_backend("TkAgg")
+line, = plt.plot([1.0, 2.0])
+plt.show(block=True)
+found = line.get_ydata()
+del line
+"""
+    assert verdicts(trial.json(script=script)) == {"found": "equal"}
 
 
 def test_processes_that_a_script_starts(trial: Trial) -> None:

@@ -101,7 +101,10 @@ def _source(script: Path) -> str:
     try:
         source = read_source(script)
         ast.parse(source, str(script))
-    except (ValueError, KeyError, SyntaxError) as error:
+    except SyntaxError as error:
+        line = f": {error.text.strip()}" if error.text else ""
+        raise UsageError(65, f"{script}: {error}{line}") from None
+    except (ValueError, KeyError) as error:
         raise UsageError(65, f"{script}: {error}") from None
     return source
 

@@ -18,8 +18,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import notebook
 from .guard import protect_links
-from .script import KEEP, clock_names, keeper, prepared, read_source
+from .script import (
+    KEEP,
+    clock_names,
+    has_relative_import,
+    keeper,
+    package_of,
+    prepared,
+    read_source,
+)
 
 # Run by Python when it starts; the user's own file of that name, if there is one, comes first.
 _SITE = """\
@@ -144,13 +153,16 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     module.__dict__[KEEP] = keeper(functions)
     source = read_source(script)
     if script.suffix == ".ipynb":
-        module.__dict__["display"] = print
+        module.__dict__.update(notebook.names())
         # Lines of a traceback are those of the cells, not of the file.
         lines = source.splitlines(keepends=True)
         linecache.cache[str(script)] = (len(source), None, lines, str(script))
     sys.modules["__main__"] = module
     sys.argv = [job["shown"], *job["arguments"]]
     sys.path[0] = str(script.parent)
+    if has_relative_import(source):  # as python -m package.script would run it
+        module.__package__, top = package_of(script)
+        sys.path[0] = str(top)
     facts: dict[str, Any] = {"exit_code": 0}
     begin = time.perf_counter()
     cpu = time.process_time()

@@ -7,12 +7,13 @@ hands them over when it ends; line numbers stay what they are.
 from __future__ import annotations
 
 import ast
-import json
 import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
+
+from .notebook import read_notebook
 
 KEEP = "__tessera_keep__"
 _CLOCKS = {
@@ -36,22 +37,7 @@ def read_source(path: Path) -> str:
     if path.suffix != ".ipynb":
         with tokenize.open(path) as file:  # in the encoding that its first lines tell
             return file.read()
-    lines: list[str] = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            source = cell["source"]
-            source = source if isinstance(source, str) else "".join(source)
-            if source.lstrip().startswith("%%"):
-                continue
-            lines += [_without_magic(line) for line in source.splitlines()]
-    return "\n".join(lines) + "\n"
-
-
-def _without_magic(line: str) -> str:
-    # The line stays where it is, and a block that holds nothing else stays a block.
-    bare = line.lstrip()
-    indent = line[: len(line) - len(bare)]
-    return f"{indent}pass  # {bare}" if bare.startswith(("%", "!")) else line
+    return read_notebook(path)
 
 
 def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
@@ -94,9 +80,51 @@ def _keep_locals(function: ast.FunctionDef) -> None:
     function.body = [ast.copy_location(guarded, function.body[0])]
 
 
+class _WithoutWindows(ast.NodeTransformer):
+    """Leaves out ``matplotlib.use("TkAgg")`` and the like: figures are drawn, not shown."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._modules = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name in ("matplotlib", "matplotlib.pyplot")
+        }
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        call = node.value
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("use", "switch_backend")
+            and ast.unparse(call.func.value) in self._modules
+        ):
+            return ast.copy_location(ast.Pass(), node)
+        return node
+
+
+def has_relative_import(source: str) -> bool:
+    """Tell a module of a package, which finds its neighbours by ``from .x import y``."""
+    return any(
+        isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(ast.parse(source))
+    )
+
+
+def package_of(script: Path) -> tuple[str, Path]:
+    """Return the package that a file belongs to, and the folder that it is imported from."""
+    names: list[str] = []
+    folder = script.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names), folder
+
+
 def prepared(source: str, name: str) -> CodeType:
     """Return the code of a script whose main function keeps its local names."""
     tree = ast.parse(source, name)
+    tree = _WithoutWindows(tree).visit(tree)
     wanted = _called_at_the_end(tree)
     for node in tree.body:
         # A decorated function may be compiled by somebody else, who would not know `finally`.
