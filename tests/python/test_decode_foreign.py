@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from helpers import Floats
 from tessera.decode import _data, events, likelihoods
 from tessera.decode._foreign import to_numpy
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError
+from tessera.decode.likelihoods import common
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 torch = pytest.importorskip("torch")
@@ -361,3 +363,35 @@ def test_results_go_out_without_a_copy(spikes: Spikes) -> None:
         spikes.time[:30], None, None, spikes.spike_times, spikes.features
     )
     assert torch.from_dlpack(values).data_ptr() == values.ctypes.data
+
+
+class Traced:
+    """A value that is not known yet, as JAX's tracers are: arithmetic goes, reading it does not."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __array__(self, *_: Any, **__: Any) -> Floats:
+        raise TypeError("not known yet")
+
+    def __sub__(self, other: Any) -> Traced:
+        return Traced(self.value - getattr(other, "value", other))
+
+    def __truediv__(self, other: Any) -> Traced:
+        return Traced(self.value / getattr(other, "value", other))
+
+    def __pow__(self, power: int) -> Traced:
+        return Traced(self.value**power)
+
+    def __rmul__(self, factor: float) -> Traced:
+        return Traced(factor * self.value)
+
+
+def test_densities_inside_a_compiled_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = SimpleNamespace(core=SimpleNamespace(Tracer=Traced))
+    theirs = SimpleNamespace(exp=lambda x: Traced(np.exp(x.value)), log=np.log)
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    monkeypatch.setitem(sys.modules, "jax.numpy", theirs)
+    x, mean, sigma = np.linspace(-1, 1, 5), 0.3, 0.7
+    found: Any = common.gaussian_pdf(Traced(x), mean, sigma)
+    assert np.allclose(found.value, common.gaussian_pdf(x, mean, sigma), rtol=1e-14)

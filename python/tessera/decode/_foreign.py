@@ -7,6 +7,7 @@ library has for it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,11 @@ def to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
     raise TypeValidationError(
         f"{name}: the {type(value).__name__} is not lent to the CPU: {why}"
     ) from why
+
+
+def traced_by(*values: Any) -> Any:
+    """Return ``jax.numpy`` where a value is traced (``jit``, ``vmap``, ``grad``), else None."""
+    jax: Any = sys.modules.get("jax")
+    if jax is None or not any(isinstance(value, jax.core.Tracer) for value in values):
+        return None
+    return sys.modules["jax.numpy"]

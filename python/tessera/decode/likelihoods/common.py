@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera import _core
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+from tessera.decode._foreign import traced_by
 
 if TYPE_CHECKING:
     from tessera.decode._types import ArrayLike
@@ -146,7 +147,7 @@ def as_std_array(std: float | ArrayLike, n_dims: int) -> Floats:
 
 
 def log_gaussian_pdf(x: ArrayLike, mean: ArrayLike, sigma: ArrayLike) -> Floats:
-    """Return the logarithm of the normal density, element by element.
+    """Return the logarithm of the normal density, element by element; also inside ``jax.jit``.
 
     Parameters
     ----------
@@ -158,14 +159,20 @@ def log_gaussian_pdf(x: ArrayLike, mean: ArrayLike, sigma: ArrayLike) -> Floats:
     ndarray
         Logarithms.
     """
-    width = np.asarray(sigma, dtype=np.float64)
-    u = (np.asarray(x, dtype=np.float64) - np.asarray(mean, dtype=np.float64)) / width
-    found: Floats = -0.5 * u**2 - np.log(width * np.sqrt(2 * np.pi))
+    traced = traced_by(x, mean, sigma)
+    if traced is not None:
+        return _log_normal(traced, x, mean, sigma)
+    return _log_normal(np, *(np.asarray(values, dtype=np.float64) for values in (x, mean, sigma)))
+
+
+def _log_normal(xp: Any, x: Any, mean: Any, sigma: Any) -> Floats:
+    u = (x - mean) / sigma
+    found: Floats = -0.5 * u**2 - xp.log(sigma * np.sqrt(2 * np.pi))
     return found
 
 
 def gaussian_pdf(x: ArrayLike, mean: ArrayLike, sigma: ArrayLike) -> Floats:
-    """Return the normal density, element by element.
+    """Return the normal density, element by element; also inside ``jax.jit``.
 
     Parameters
     ----------
@@ -183,7 +190,10 @@ def gaussian_pdf(x: ArrayLike, mean: ArrayLike, sigma: ArrayLike) -> Floats:
     >>> round(float(gaussian_pdf(0.0, 0.0, 1.0)), 6)
     0.398942
     """
-    return np.exp(log_gaussian_pdf(x, mean, sigma))
+    traced = traced_by(x, mean, sigma)
+    xp: Any = np if traced is None else traced
+    found: Floats = xp.exp(log_gaussian_pdf(x, mean, sigma))
+    return found
 
 
 def log_kernel(points: Floats, samples: Floats, std: Floats) -> Floats:
