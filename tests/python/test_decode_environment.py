@@ -53,6 +53,7 @@ def test_track_positions() -> None:
     points = [(2, 1), (9, 9), (10.5, 3), (12, -1)]
     env = track(edge_order=EDGES, edge_spacing=5).fit_place_grid()
     assert np.allclose(env.linearize(points)[:, 0], [2, 24, 18, 10])
+    assert np.array_equal(env.linearize([2.0, 24.0])[:, 0], [2, 24]), "the line's already"
     assert np.array_equal(env.is_track_interior_, [1, 1, 1, 1, 0, 1, 1, 1, 1])
     flipped = track(edge_order=[(1, 0), (1, 2)], edge_spacing=[5.0]).fit_place_grid()
     assert np.allclose(flipped.linearize(points)[:, 0], [8, 24, 18, 0])

@@ -292,7 +292,7 @@ class Environment(NodeViews):
         Parameters
         ----------
         position : array, shape (n, n_dim)
-            Cm.
+            Cm. With a track graph points of the plane, or one coordinate: the line's already.
 
         Returns
         -------
@@ -300,6 +300,8 @@ class Environment(NodeViews):
             The line's, with a track graph; else as they are.
         """
         points = _data.position(position)
+        if self.track_graph is not None and points.shape[1] == 1:
+            return points
         return np.asarray(_core.decode_place(self._handle, points))
 
     def project(self, position: ArrayLike) -> tuple[Floats, Array, Floats]:
