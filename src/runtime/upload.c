@@ -4,14 +4,26 @@
 
 enum { ALIGN = 256 };
 
+static size_t pass(tess_upload *upload, size_t bytes)
+{
+    const size_t at = upload->at;
+    upload->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+void *tess_upload_room(tess_upload *upload, int64_t n, size_t item_bytes)
+{
+    const size_t at = pass(upload, (size_t)n * item_bytes);
+    return n > 0 && upload->is_sending ? (char *)upload->into->data + at : NULL;
+}
+
 const void *tess_upload_add(tess_upload *upload, const void *host, int64_t n, size_t item_bytes)
 {
     if (!host || n == 0) {
         return NULL;
     }
-    const size_t at = upload->at;
     const size_t bytes = (size_t)n * item_bytes;
-    upload->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    const size_t at = pass(upload, bytes);
     if (!upload->is_sending || upload->status != TESS_OK) {
         return host;
     }

@@ -20,6 +20,8 @@ typedef struct tess_upload {
 // Where n items will lie: NULL for none, the host's own while they are counted. They stay valid
 // until the end.
 const void *tess_upload_add(tess_upload *upload, const void *host, int64_t n, size_t item_bytes);
+// Room for n items that the device will fill; NULL while they are counted, and for none.
+void *tess_upload_room(tess_upload *upload, int64_t n, size_t item_bytes);
 // Takes the room that was counted.
 TESS_MUST_CHECK tess_status tess_upload_begin(tess_upload *upload, const tess_device *device);
 // Waits for all that was sent; the first failure among it.

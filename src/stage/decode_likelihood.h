@@ -9,6 +9,7 @@ enum {
     TESS_STAGE_DECODE_KDE = 0x0110,
     TESS_STAGE_DECODE_KDE_BIND = 0x0111,
     TESS_STAGE_DECODE_ROWS = 0x0112,
+    TESS_STAGE_DECODE_KDE_NODES = 0x0113,
 };
 
 enum {
@@ -43,6 +44,15 @@ typedef struct tess_kde_electrode {
     const int32_t *cell_first; // [n_cell + 1] first spike of each
     double far_weight;         // of the spikes out of reach
     double total_weight;
+
+    // Where the model has nodes: the spikes in cells again, by cells of nodes, in steps of
+    // TESS_KDE_STEP of one cell each.
+    int64_t n_step;
+    const int32_t *step_spike; // [n_step][TESS_KDE_STEP]; -1: none
+    const int32_t *step_cell;  // [n_step]
+    const int32_t *cell_step;  // [cells of nodes + 1] first step of each
+    float *step_marks;         // [n_step][n_feature][TESS_KDE_STEP], as marks_f32
+    void *step_basis;          // [n_step] weights at the nodes of the window, as the device likes
 } tess_kde_electrode;
 
 enum { TESS_KDE_BLOCK = 8 };
@@ -78,6 +88,32 @@ typedef struct tess_kde_grid {
     double growth;            // total weight <= growth * sum of first moments
 } tess_kde_grid;
 
+enum {
+    TESS_KDE_STEP = 16,          // encoding spikes
+    TESS_KDE_WINDOW = 16,        // nodes of a cell, along each axis
+    TESS_KDE_STRIDE = 4,         // nodes from cell to cell: the first of cell c is this times c
+    TESS_KDE_NODE_COLUMNS = 400, // at most, and
+    TESS_KDE_NODE_BINS = 14000,  // bins of a model with nodes: a device has them side by side
+};
+
+// A lattice that weights are spread onto: a kernel of variance s is one of variance a, from a spike
+// to the nodes around it, and one of s - a from there to the bins:
+//
+//   exp(-(z - c)^2) = sum over nodes g of exp(-narrow (z - g)^2) table(c - g)
+//
+// For devices that multiply matrices faster than they add.
+typedef struct tess_kde_nodes {
+    int64_t n_dim; // 0: no nodes
+    int64_t n_node[2];
+    int64_t n_cell[2];     // of spikes
+    double low[2];         // scaled place of the first node
+    double width;          // from node to node
+    double narrow;         // 1 / (2 a)
+    double per_total;      // total weight = per_total * sum of the nodes
+    tess_kde_axis axes[2]; // by coordinate; nodes are the cells, of order 1
+    const int32_t *bins;   // [axes[1].n_value or 1][axes[0].n_block][TESS_KDE_BLOCK] bin, or -1
+} tess_kde_nodes;
+
 // The struct and its electrodes are the host's; the arrays are reachable by the device.
 typedef struct tess_kde_model {
     int64_t n_bin;
@@ -95,7 +131,8 @@ typedef struct tess_kde_model {
     const tess_kde_electrode *electrodes_there; // the same, reachable by the device
     const int32_t *place_of_bin; // [n_bin] where the grid's bins name it; NULL: not asked for
     tess_kde_grid grid;
-    double mark_reach; // scaled marks (f32) beyond this are computed in f64
+    tess_kde_nodes nodes; // of a device that has TESS_STAGE_DECODE_KDE_NODES; the grid has depth
+    double mark_reach;    // scaled marks (f32) beyond this are computed in f64
 } tess_kde_model;
 
 // Some spikes of one electrode.
@@ -125,6 +162,13 @@ typedef struct tess_stage_decode_kde {
     void *scratch;           // as many bytes of the device's memory as it asks for
     size_t scratch_limit;    // it asks for no more, unless a single tile does; 0: no limit
 } tess_stage_decode_kde;
+
+// Fills step_marks and step_basis of all electrodes, once.
+typedef struct tess_stage_decode_kde_nodes {
+    const tess_kde_model *model;
+} tess_stage_decode_kde_nodes;
+
+enum { TESS_KDE_NODE_BYTES = 4 }; // of step_basis: per spike of a step and node of its window
 
 // Rows of log likelihoods from the values of their spikes, summed in f64 and rounded once:
 //

@@ -3,15 +3,13 @@
 // A block has 32 spikes and eight warps, whose lanes are the spikes while bins are read and the
 // bins while values are written.
 
-#include "backend/cuda/decode/kde.h"
+#include "backend/cuda/decode/sure.h"
 
 namespace
 {
 
 constexpr int lanes = 32;
 constexpr int warps = 8;
-// As on the CPU: sums below this many nats per unit of weight are not sure.
-constexpr double deepest = -52;
 
 struct spike_state {
     float sure[lanes];
@@ -22,16 +20,6 @@ struct spike_state {
     int floored[warps][lanes];
     float value[lanes][lanes + 1];
 };
-
-__device__ inline double least_sure(const kde_work &w, const tess_kde_electrode &e, double total)
-{
-    const double least = deepest + log(e.total_weight);
-    if (w.model.grid.n_dim == 0 || e.n_cell == 0) {
-        return least;
-    }
-    const double by_depth = log(w.model.grid.growth * total + e.far_weight) - w.model.grid.depth;
-    return by_depth > least ? by_depth : least;
-}
 
 // Log intensity of one spike at a bin, before any floor.
 __device__ inline float value_of(const kde_work &w, const tess_kde_electrode &e, const float *sums,
@@ -71,12 +59,8 @@ __device__ void find_sure(const kde_work &w, const part &t, spike_state &s)
         for (int k = 0; k < warps; k++) {
             total += s.total[k][lane];
         }
-        bool within = t.e->basis != nullptr;
-        const float *x = w.x + t.tile * w.model.max_feature * kde_tile_spikes + spike;
-        for (int64_t f = 0; f < t.e->n_feature; f++) {
-            within = within && fabs(double(x[f * kde_tile_spikes])) <= w.model.mark_reach;
-        }
-        s.sure[lane] = within ? float(least_sure(w, *t.e, double(total))) : INFINITY;
+        const bool within = kde_is_within(w, *t.e, t.tile, spike);
+        s.sure[lane] = within ? float(kde_least_sure(w, *t.e, double(total))) : INFINITY;
     }
     __syncthreads();
 }
@@ -151,18 +135,12 @@ __device__ void count(const kde_work &w, const part &t, const spike_state &s)
 {
     const int lane = int(threadIdx.x);
     int unsure = 0;
-    long long floored = 0;
+    int64_t floored = 0;
     for (int k = 0; k < warps; k++) {
         unsure += s.unsure[k][lane];
         floored += s.floored[k][lane];
     }
-    if (unsure > 0) {
-        w.anew[atomicAdd(w.n_anew, 1u)] = t.tile * kde_tile_spikes + t.first + lane;
-        return;
-    }
-    auto *counts = reinterpret_cast<unsigned long long *>(w.counts);
-    atomicAdd(counts, static_cast<unsigned long long>(floored));
-    atomicAdd(counts + 1, static_cast<unsigned long long>(floored == w.model.n_bin));
+    kde_count(w, t.tile * kde_tile_spikes + t.first + lane, unsure, floored);
 }
 
 __global__ void __launch_bounds__(lanes *warps) finish_kernel(kde_work w)

@@ -22,6 +22,7 @@ struct layout {
     size_t anew = 0;
     size_t x = 0;
     size_t moments = 0;
+    size_t totals = 0;
     size_t partial = 0;
     size_t places = 0;
     size_t total = 0;
@@ -41,13 +42,25 @@ kde_work sizes_of(const tess_kde_model &m)
 {
     kde_work w = {};
     w.model = m;
-    w.n_cell = has_grid(m) ? m.grid.n_cell : 1;
-    w.n_column = has_grid(m) ? m.grid.n_column : m.n_bin;
-    const bool is_plane = has_grid(m) && m.grid.n_dim == 2;
-    w.n_value = is_plane ? m.grid.axes[1].n_block * TESS_KDE_BLOCK : 1;
-    w.n_place = !has_grid(m) ? m.n_bin
-                             : (is_plane ? m.grid.axes[1].n_value : 1) * m.grid.axes[0].n_block *
-                                   TESS_KDE_BLOCK;
+    w.n_cell = 1;
+    w.n_column = m.n_bin;
+    w.n_value = 1;
+    w.n_place = m.n_bin;
+    if (!has_grid(m)) {
+        return w;
+    }
+    const tess_kde_nodes &nodes = m.nodes;
+    w.has_nodes = nodes.n_dim > 0;
+    w.n_strip = w.has_nodes ? kde_strips(nodes) : 0;
+    w.growth = w.has_nodes ? nodes.per_total : m.grid.growth;
+    w.n_cell = w.has_nodes ? nodes.n_node[0] * nodes.n_node[1] : m.grid.n_cell;
+    w.n_column = w.has_nodes ? 1 : m.grid.n_column;
+    for (int k = 0; k < 2; k++) {
+        w.axes[k] = w.has_nodes ? nodes.axes[k] : m.grid.axes[k];
+    }
+    const bool is_plane = m.grid.n_dim == 2;
+    w.n_value = is_plane ? w.axes[1].n_block * TESS_KDE_BLOCK : 1;
+    w.n_place = (is_plane ? w.axes[1].n_value : 1) * w.axes[0].n_block * TESS_KDE_BLOCK;
     return w;
 }
 
@@ -63,11 +76,15 @@ layout layout_of(const tess_stage_decode_kde &a)
     const size_t x = size_t(m.max_feature) * row;
     const size_t moments = size_t(w.n_cell * w.n_column) * row;
     const size_t partial =
-        w.n_value > 1 ? size_t(m.grid.axes[0].n_cell * m.grid.order * w.n_value) * row : 0;
-    const size_t places = has_grid(m) ? size_t(w.n_place) * row : 0;
-    const size_t a_tile = x + moments + partial + places + kde_tile_spikes * sizeof(int64_t);
+        w.n_value > 1
+            ? size_t(w.axes[0].n_cell * (w.has_nodes ? 1 : m.grid.order) * w.n_value) * row
+            : 0;
+    const size_t places = has_grid(m) && !w.has_nodes ? size_t(w.n_place) * row : 0;
+    const size_t totals = size_t(w.n_strip) * row;
+    const size_t a_tile =
+        x + moments + totals + partial + places + kde_tile_spikes * sizeof(int64_t);
     const size_t tables = padded(size_t(a.n_range) * sizeof(tess_kde_range)) +
-                          padded(size_t(l.n_tile) * sizeof(kde_tile)) + 6 * align;
+                          padded(size_t(l.n_tile) * sizeof(kde_tile)) + 7 * align;
     size_t room = a.scratch_limit > tables ? a.scratch_limit - tables : 0;
     room = a.scratch_limit == 0 || room > slab_bytes ? slab_bytes : room;
     l.slab_tiles = m.is_exact ? l.n_tile : int64_t(room / a_tile);
@@ -84,6 +101,7 @@ layout layout_of(const tess_stage_decode_kde &a)
         {&l.anew, n * kde_tile_spikes * sizeof(int64_t)},
         {&l.x, n * x},
         {&l.moments, n * moments},
+        {&l.totals, n * totals},
         {&l.partial, n * partial},
         {&l.places, n * places},
     };
@@ -128,6 +146,22 @@ cudaError_t send_tables(cudaStream_t stream, const tess_stage_decode_kde &a, con
     return error == cudaSuccess ? waited : error;
 }
 
+// Sums by moments of cells, or a place kernel, and logarithms.
+cudaError_t run_moments(cudaStream_t stream, const kde_work &w, int64_t n_tile)
+{
+    cudaError_t error = kde_launch_moments(stream, w, n_tile);
+    if (error == cudaSuccess && has_grid(w.model)) {
+        error = kde_launch_places(stream, w, n_tile);
+    }
+    return error == cudaSuccess ? kde_launch_finish(stream, w, n_tile) : error;
+}
+
+cudaError_t run_nodes(cudaStream_t stream, const kde_work &w, int64_t n_tile)
+{
+    const cudaError_t error = kde_launch_spread(stream, w, n_tile);
+    return error == cudaSuccess ? kde_launch_bins(stream, w, n_tile) : error;
+}
+
 cudaError_t run_slab(cudaStream_t stream, const kde_work &w, int64_t n_tile)
 {
     cudaError_t error = cudaMemsetAsync(w.n_anew, 0, sizeof(unsigned), stream);
@@ -135,13 +169,7 @@ cudaError_t run_slab(cudaStream_t stream, const kde_work &w, int64_t n_tile)
         error = kde_launch_marks(stream, w, n_tile);
     }
     if (error == cudaSuccess) {
-        error = kde_launch_moments(stream, w, n_tile);
-    }
-    if (error == cudaSuccess && has_grid(w.model)) {
-        error = kde_launch_places(stream, w, n_tile);
-    }
-    if (error == cudaSuccess) {
-        error = kde_launch_finish(stream, w, n_tile);
+        error = w.has_nodes ? run_nodes(stream, w, n_tile) : run_moments(stream, w, n_tile);
     }
     return error == cudaSuccess ? kde_launch_exact(stream, w, n_tile, true) : error;
 }
@@ -162,6 +190,7 @@ cudaError_t kde_launch(cudaStream_t stream, const void *args)
     w.anew = reinterpret_cast<int64_t *>(scratch + l.anew);
     w.x = reinterpret_cast<float *>(scratch + l.x);
     w.moments = reinterpret_cast<float *>(scratch + l.moments);
+    w.totals = reinterpret_cast<float *>(scratch + l.totals);
     w.partial = reinterpret_cast<float *>(scratch + l.partial);
     w.places = has_grid(w.model) ? reinterpret_cast<float *>(scratch + l.places) : w.moments;
     const kde_tile *tiles = reinterpret_cast<kde_tile *>(scratch + l.tiles);

@@ -318,7 +318,7 @@ cudaError_t launch_narrow(cudaStream_t stream, const kde_work &w, int64_t n_tile
     int cells;
     const dim3 grid = grid_of(w, n_tile, 1, 1 << 14, &cells);
     const size_t bytes = size_t(chunk) * size_t(columns + w.model.max_feature) * sizeof(float);
-    if (w.model.max_feature == 4) {
+    if (kde_all_have(w.model, 4)) {
         narrow_kernel<columns, 4><<<grid, narrow_threads, bytes, stream>>>(w, cells);
     } else {
         narrow_kernel<columns, 0><<<grid, narrow_threads, bytes, stream>>>(w, cells);
@@ -334,7 +334,7 @@ cudaError_t launch_wide(cudaStream_t stream, const kde_work &w, int64_t n_tile)
     const dim3 grid = grid_of(w, n_tile, (w.n_column + columns - 1) / columns, 1 << 12, &cells);
     const size_t bytes =
         size_t(chunk) * size_t(kde_tile_spikes + columns + w.model.max_feature) * sizeof(float);
-    if (w.model.max_feature == 4) {
+    if (kde_all_have(w.model, 4)) {
         wide_kernel<per_thread, 4><<<grid, wide_threads, bytes, stream>>>(w, cells);
     } else {
         wide_kernel<per_thread, 0><<<grid, wide_threads, bytes, stream>>>(w, cells);

@@ -5,6 +5,7 @@
 #include "backend/cuda/cuda_backend.h"
 
 extern const tess_cuda_stage tess_cuda_stage_decode_kde;
+extern const tess_cuda_stage tess_cuda_stage_decode_kde_nodes;
 extern const tess_cuda_stage tess_cuda_stage_decode_rows;
 extern const tess_cuda_stage tess_cuda_stage_decode_joint;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_filter;

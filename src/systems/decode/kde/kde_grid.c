@@ -1,9 +1,9 @@
 #include "systems/decode/kde/kde_grid.h"
 
 #include "base/status.h"
+#include "systems/decode/kde/distinct.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Widths of cells that are tried, in bandwidths.
@@ -127,32 +127,6 @@ static int64_t number_cells(const kde_places *places, kde_plan *plan)
     return next;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-// The distinct values of one coordinate of the bins, rising; returns how many.
-static int64_t distinct(const double *x, int64_t n, double *value)
-{
-    memcpy(value, x, (size_t)n * sizeof *x);
-    qsort(value, (size_t)n, sizeof *value, compare);
-    int64_t n_value = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || value[i] != value[n_value - 1]) {
-            value[n_value++] = value[i];
-        }
-    }
-    return n_value;
-}
-
-static int64_t find(const double *value, int64_t n_value, double x)
-{
-    return (const double *)bsearch(&x, value, (size_t)n_value, sizeof *value, compare) - value;
-}
-
 // What plans are chosen for. The coordinates of bins are by coordinate, not by axis.
 typedef struct search {
     tess_blocks *scratch;
@@ -188,10 +162,11 @@ static tess_status count_blocks(search *s, int64_t k)
     }
     for (int64_t p = 0; p < stage->n_bin; p++) {
         const double *at = stage->bin_place + p;
-        const int64_t row = find(s->value[k], s->n_value[k], at[k * stage->n_bin]);
-        const int64_t column =
-            stage->n_dim == 2 ? find(s->value[other], s->n_value[other], at[other * stage->n_bin])
-                              : 0;
+        const int64_t row = tess_de_distinct_find(s->value[k], s->n_value[k], at[k * stage->n_bin]);
+        const int64_t column = stage->n_dim == 2
+                                   ? tess_de_distinct_find(s->value[other], s->n_value[other],
+                                                           at[other * stage->n_bin])
+                                   : 0;
         char *here = has_bin + column * n_block + row / TESS_KDE_BLOCK;
         s->n_block[k] += !*here;
         *here = 1;
@@ -301,7 +276,8 @@ static tess_status make_bins(tess_blocks *blocks, const search *s, const kde_pla
         int64_t at[2] = {0, 0};
         for (int64_t k = 0; k < stage->n_dim; k++) {
             const int64_t c = plan->coordinate[k];
-            at[k] = find(s->value[c], s->n_value[c], stage->bin_place[c * stage->n_bin + p]);
+            at[k] = tess_de_distinct_find(s->value[c], s->n_value[c],
+                                          stage->bin_place[c * stage->n_bin + p]);
         }
         bins[at[1] * n_row + at[0]] = (int32_t)p;
     }
@@ -397,7 +373,8 @@ static tess_status take_values(search *s)
         if (!s->value[k]) {
             return TESS_E_MEMORY;
         }
-        s->n_value[k] = distinct(stage->bin_place + k * stage->n_bin, stage->n_bin, s->value[k]);
+        s->n_value[k] =
+            tess_de_distinct(stage->bin_place + k * stage->n_bin, stage->n_bin, s->value[k]);
     }
     return TESS_OK;
 }

@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 #include "runtime/device_memory.h"
+#include "runtime/stage.h"
+#include "systems/decode/kde/kde_nodes.h"
 
 #include <string.h>
 
@@ -17,7 +19,9 @@ tess_status tess_de_kde_room(const kde_there *there, tess_resident *room, size_t
 typedef struct upload {
     tess_upload arrays;
     kde_there *there;
-    float *rows; // the basis of one electrode
+    float *rows;                       // the basis of one electrode
+    tess_kde_nodes nodes;              // n_dim = 0: cells
+    const tess_kde_electrode *stepped; // with nodes: electrodes in steps
 } upload;
 
 static const void *send(upload *u, const void *host, int64_t n, size_t item_bytes)
@@ -48,14 +52,32 @@ static const float *rows_of_basis(upload *u, const tess_kde_model *m, const tess
     return to;
 }
 
+// Room for what the device makes of the steps, and what it makes it from.
+static void send_steps(upload *u, const tess_kde_electrode *from, tess_kde_electrode *to)
+{
+    const tess_kde_nodes *nodes = &u->nodes;
+    const int64_t n = from->n_step * TESS_KDE_STEP;
+    const int64_t window = nodes->n_dim == 2 ? TESS_KDE_WINDOW * TESS_KDE_WINDOW : TESS_KDE_WINDOW;
+    to->basis = NULL;
+    to->cell = NULL;
+    to->cell_first = NULL;
+    to->n_step = from->n_step;
+    to->step_spike = send(u, from->step_spike, n, sizeof(int32_t));
+    to->step_cell = send(u, from->step_cell, from->n_step, sizeof(int32_t));
+    to->cell_step =
+        send(u, from->cell_step, nodes->n_cell[0] * nodes->n_cell[1] + 1, sizeof(int32_t));
+    to->step_marks = tess_upload_room(&u->arrays, n * from->n_feature, sizeof(float));
+    to->step_basis = tess_upload_room(&u->arrays, n * window, TESS_KDE_NODE_BYTES);
+}
+
 static void send_electrode(upload *u, const tess_kde_model *m, const tess_kde_electrode *from,
                            tess_kde_electrode *to)
 {
     const int64_t n = from->n_spike;
     const int64_t stride = from->stride;
     const int64_t nf = from->n_feature;
-    const bool has_cells = m->grid.n_dim > 0;
-    const int64_t n_basis = has_cells ? from->n_cell_spike * m->grid.n_column : n * m->n_bin;
+    const int64_t n_basis =
+        m->grid.n_dim > 0 ? from->n_cell_spike * m->grid.n_column : n * m->n_bin;
     *to = *from;
     to->mark_centre = send(u, from->mark_centre, nf, sizeof(double));
     to->mark_scale = send(u, from->mark_scale, nf, sizeof(double));
@@ -65,9 +87,13 @@ static void send_electrode(upload *u, const tess_kde_model *m, const tess_kde_el
     to->offset = send(u, from->offset, m->n_bin, sizeof(double));
     to->offset_f32 = send(u, from->offset_f32, m->n_bin, sizeof(float));
     to->marks_f32 = send(u, from->marks_f32, nf * stride, sizeof(float));
-    to->basis = send(u, rows_of_basis(u, m, from), n_basis, sizeof(float));
     to->t = NULL;
     to->base = NULL;
+    if (u->nodes.n_dim > 0) {
+        send_steps(u, &u->stepped[from - m->electrodes], to);
+        return;
+    }
+    to->basis = send(u, rows_of_basis(u, m, from), n_basis, sizeof(float));
     to->cell = send(u, from->cell, from->n_cell, sizeof(int32_t));
     to->cell_first =
         send(u, from->cell_first, from->n_cell > 0 ? from->n_cell + 1 : 0, sizeof(int32_t));
@@ -82,9 +108,19 @@ static void send_axis(upload *u, int64_t order, const tess_kde_axis *from, tess_
     to->end = send(u, from->end, from->n_block, sizeof(int32_t));
 }
 
+static void send_nodes(upload *u, tess_kde_nodes *to)
+{
+    *to = u->nodes;
+    for (int64_t k = 0; k < to->n_dim; k++) {
+        send_axis(u, 1, &u->nodes.axes[k], &to->axes[k]);
+    }
+    const int64_t n_column = to->n_dim == 2 ? to->axes[1].n_value : 1;
+    to->bins = send(u, to->bins, n_column * to->axes[0].n_block * TESS_KDE_BLOCK, sizeof(int32_t));
+}
+
 static void send_grid(upload *u, const tess_kde_grid *from, tess_kde_grid *to)
 {
-    if (from->n_dim == 0) {
+    if (from->n_dim == 0 || u->nodes.n_dim > 0) {
         return;
     }
     for (int64_t k = 0; k < from->n_dim; k++) {
@@ -109,6 +145,7 @@ static void send_model(upload *u, const kde_model *kde, const int32_t *place_of_
         send_electrode(u, from, &from->electrodes[e], &there->electrodes[e]);
     }
     send_grid(u, &from->grid, &to->grid);
+    send_nodes(u, &to->nodes);
     to->place_of_bin = send(u, place_of_bin, from->n_bin, sizeof *place_of_bin);
     there->intensity = send(u, kde->intensity, from->n_bin, sizeof(double));
     // Last: the table names where the others are.
@@ -125,6 +162,44 @@ static void find_places(const tess_kde_model *m, int32_t *place_of_bin)
             place_of_bin[grid->bins[i]] = (int32_t)i;
         }
     }
+}
+
+// Nodes where the device has them and the model suits them.
+static tess_status choose_nodes(upload *u, const tess_kde_model *m)
+{
+    kde_there *there = u->there;
+    const tess_device *device = there->device;
+    if (device->backend->supports(device->handle, TESS_STAGE_DECODE_KDE_NODES, NULL) != TESS_OK) {
+        return TESS_OK;
+    }
+    tess_kde_electrode *stepped =
+        tess_blocks_alloc(&there->blocks, m->n_electrode, sizeof *stepped, "electrodes");
+    if (!stepped) {
+        return TESS_E_MEMORY;
+    }
+    u->stepped = stepped;
+    return tess_de_kde_nodes(&there->blocks, m, &u->nodes, stepped);
+}
+
+// Counts the model's arrays, takes their room and fills it.
+static tess_status send_arrays(upload *u, kde_model *kde, const int32_t *place_of_bin)
+{
+    const tess_kde_model *m = &kde->stage;
+    kde_there *there = u->there;
+    send_model(u, kde, place_of_bin);
+    atomic_store(&kde->there_bytes, u->arrays.at);
+    TESS_TRY(tess_upload_begin(&u->arrays, there->device));
+    const bool has_rows = m->grid.n_dim > 0 && u->nodes.n_dim == 0;
+    const size_t bytes =
+        (size_t)(m->max_spike * (has_rows ? m->grid.n_column : 0) + 1) * sizeof *u->rows;
+    u->rows = tess_heap_alloc(&there->ctx->heap, bytes, TESS_TAG_SCRATCH, "moments");
+    if (!u->rows) {
+        return TESS_E_MEMORY;
+    }
+    send_model(u, kde, place_of_bin);
+    const tess_status status = tess_upload_end(&u->arrays);
+    tess_heap_free(&there->ctx->heap, u->rows, bytes, TESS_TAG_SCRATCH);
+    return status;
 }
 
 static tess_status send_all(kde_there *there, kde_model *kde)
@@ -145,19 +220,12 @@ static tess_status send_all(kde_there *there, kde_model *kde)
     }
     find_places(m, place_of_bin);
     upload u = {.there = there, .arrays = {.into = &there->arrays}};
-    send_model(&u, kde, place_of_bin);
-    atomic_store(&kde->there_bytes, u.arrays.at);
-    TESS_TRY(tess_upload_begin(&u.arrays, there->device));
-    const size_t bytes =
-        (size_t)(m->max_spike * (m->grid.n_dim > 0 ? m->grid.n_column : 0) + 1) * sizeof *u.rows;
-    u.rows = tess_heap_alloc(&there->ctx->heap, bytes, TESS_TAG_SCRATCH, "moments");
-    if (!u.rows) {
-        return TESS_E_MEMORY;
-    }
-    send_model(&u, kde, place_of_bin);
-    const tess_status status = tess_upload_end(&u.arrays);
-    tess_heap_free(&there->ctx->heap, u.rows, bytes, TESS_TAG_SCRATCH);
-    return status;
+    TESS_TRY(choose_nodes(&u, m));
+    TESS_TRY(send_arrays(&u, kde, place_of_bin));
+    const tess_stage_decode_kde_nodes args = {.model = &there->model};
+    return u.nodes.n_dim > 0
+               ? tess_stage_run(there->device, TESS_STAGE_DECODE_KDE_NODES, &args, sizeof args)
+               : TESS_OK;
 }
 
 tess_status tess_de_kde_there_take(tess_context *ctx, tess_device *device,
