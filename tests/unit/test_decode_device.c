@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "runtime/context.h"
+#include "stage/decode_gmm.h"
 #include "stage/decode_hmm.h"
 #include "stage/decode_likelihood.h"
 
@@ -132,8 +133,9 @@ static void a_missing_stage_is_named(void **state)
     tess_decode_encoding_config mixture;
     tess_decode_encoding_config_init(&mixture, sizeof mixture);
     mixture.algorithm = TESS_DECODE_CLUSTERLESS_GMM;
+    missing = TESS_STAGE_DECODE_GMM;
     assert_fails(tess_decode_encoding_create(ctx, m.env, &m.training, &mixture, &encoding),
-                 TESS_E_UNSUPPORTED, "device 'other:0' has no stage for clusterless_gmm");
+                 TESS_E_UNSUPPORTED, "device 'other:0' has no stage 'decode.gmm'");
     golden_model_close(&m);
 }
 

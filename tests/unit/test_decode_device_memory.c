@@ -5,9 +5,11 @@
 #include "runtime/context.h"
 #include "runtime/device_memory.h"
 #include "runtime/resident.h"
+#include "stage/decode_gmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +59,7 @@ static tess_status other_supports(tess_backend_device *unused, int32_t stage, co
     (void)unused;
     (void)args;
     const int has = stage == TESS_STAGE_DECODE_KDE || stage == TESS_STAGE_DECODE_ROWS ||
-                    stage == TESS_STAGE_DECODE_JOINT;
+                    stage == TESS_STAGE_DECODE_JOINT || stage == TESS_STAGE_DECODE_GMM;
     return has ? TESS_OK : tess_error_set(TESS_E_UNSUPPORTED, "no such stage here");
 }
 
@@ -245,12 +247,109 @@ static void no_limit_changes_a_bit(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+// Mixtures: the rows of the device add in f64 what the CPU adds one by one.
+static void mixtures_do_not_depend_on_it_either(void **state)
+{
+    (void)state;
+    golden_model m;
+    answer want;
+    answer first;
+    ctx->device = &ctx->cpu;
+    golden_model_open(&m, ctx, "decode/06_cont_frag", TESS_DECODE_EXACT);
+    tess_decode_encoding_destroy(m.encoding);
+    tess_decode_encoding_config config;
+    tess_decode_encoding_config_init(&config, sizeof config);
+    config.algorithm = TESS_DECODE_CLUSTERLESS_GMM;
+    config.mode = TESS_DECODE_EXACT;
+    config.gmm_components_joint = 9;
+    assert_ok(tess_decode_encoding_create(ctx, m.env, &m.training, &config, &m.encoding));
+    assert_ok(likelihood(&m, &want));
+    use_device(UINT64_C(1) << 40);
+    assert_ok(likelihood(&m, &first));
+    assert_true(peak_bytes > 0);
+    assert_int_equal(live_bytes, 0);
+    for (int64_t i = 0; i < want.n; i++) {
+        assert_true(fabs(first.rows[i] - want.rows[i]) <= 1e-12 * fabs(want.rows[i]));
+    }
+    const uint64_t most = peak_bytes;
+    for (uint64_t limit = most; limit > most / 3; limit -= most / 8) {
+        answer got;
+        use_device(limit);
+        assert_ok(likelihood(&m, &got));
+        assert_true(peak_bytes <= limit);
+        assert_memory_equal(got.rows, first.rows, (size_t)first.n * sizeof *first.rows);
+        free(got.rows);
+    }
+    answer none;
+    use_device(1000);
+    assert_fails(likelihood(&m, &none), TESS_E_LIMIT, "is too small: other:0 takes");
+    assert_int_equal(live_bytes, 0);
+    free(none.rows);
+    free(first.rows);
+    free(want.rows);
+    golden_model_close(&m);
+}
+
+static void predict(const golden_model *m, int64_t n_chunk, double *posterior, double *states,
+                    double *evidence)
+{
+    const tess_decode_detector_info *info = tess_decode_detector_get_info(m->detector);
+    const int64_t n_time = m->observation.n_time;
+    const int64_t shape[2] = {n_time, info->n_state_bin};
+    const int64_t state_shape[2] = {n_time, info->n_state};
+    tess_array rows;
+    tess_array state_rows;
+    tess_decode_outputs outputs;
+    tess_decode_predict_config config;
+    assert_ok(tess_array_init(&rows, posterior, TESS_F64, 2, shape));
+    assert_ok(tess_array_init(&state_rows, states, TESS_F64, 2, state_shape));
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    tess_decode_predict_config_init(&config, sizeof config);
+    outputs.acausal_posterior = &rows;
+    outputs.acausal_state_probabilities = &state_rows;
+    config.n_chunk = n_chunk;
+    assert_ok(tess_decode_predict(ctx, m->detector, &m->observation, &config, &outputs));
+    *evidence = outputs.log_evidence;
+}
+
+// The likelihood of the next chunk is made while this one is filtered.
+static void nor_does_a_prediction_on_the_way(void **state)
+{
+    (void)state;
+    static const int64_t n_chunks[] = {1, 2, 3, 7, 40};
+    golden_model m;
+    ctx->device = &ctx->cpu;
+    golden_model_open(&m, ctx, "decode/06_cont_frag", TESS_DECODE_EXACT);
+    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
+    const tess_decode_detector_info *info = tess_decode_detector_get_info(m.detector);
+    const size_t n = (size_t)(m.observation.n_time * info->n_state_bin);
+    double *want = calloc(n, sizeof *want);
+    double *got = calloc(n, sizeof *got);
+    double *states = calloc(n, sizeof *states);
+    double want_evidence;
+    double evidence;
+    predict(&m, 1, want, states, &want_evidence);
+    for (size_t i = 0; i < ARRAY_LEN(n_chunks); i++) {
+        use_device(UINT64_C(1) << 40);
+        memset(got, 0xff, n * sizeof *got);
+        predict(&m, n_chunks[i], got, states, &evidence);
+        assert_memory_equal(got, want, n * sizeof *got);
+        assert_true(evidence == want_evidence);
+    }
+    free(want);
+    free(got);
+    free(states);
+    golden_model_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_comes_from_what_is_free),
         cmocka_unit_test(what_is_taken_counts),
         cmocka_unit_test(no_limit_changes_a_bit),
+        cmocka_unit_test(mixtures_do_not_depend_on_it_either),
+        cmocka_unit_test(nor_does_a_prediction_on_the_way),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

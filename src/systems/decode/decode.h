@@ -64,7 +64,7 @@ typedef struct tess_de_single_ops {
 
 typedef struct tess_de_encoding_ops {
     const char *name;      // "clusterless_kde"
-    const int32_t *stages; // it is made of; NULL: code of its own
+    const int32_t *stages; // it is made of
     int64_t n_stage;
     // Fills encoding->model and the densities of encoding->info from the selection. This and the
     // calls below run their stages on a device that has them all.
@@ -91,11 +91,6 @@ typedef struct tess_de_encoding_ops {
     uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
     const tess_de_single_ops *single;
 } tess_de_encoding_ops;
-
-// encoding.c: an algorithm with code of its own runs on the CPU; TESS_E_UNSUPPORTED where another
-// device was asked for by name.
-TESS_MUST_CHECK tess_status tess_de_check_device(const tess_context *ctx,
-                                                 const tess_de_encoding_ops *ops);
 
 // What local_fit.c makes at the first local call; any thread may be the first.
 typedef _Atomic(struct tess_de_local *) tess_de_local_slot;

@@ -1,6 +1,7 @@
 #include "backend/cpu/decode/stages.h"
 
 #include "stage/decode_events.h"
+#include "stage/decode_gmm.h"
 #include "stage/decode_hmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
@@ -22,6 +23,7 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_decode_events},
     {TESS_STAGE_DECODE_JOINT, "decode.joint", sizeof(tess_stage_decode_joint),
      tess_cpu_decode_joint},
+    {TESS_STAGE_DECODE_GMM, "decode.gmm", sizeof(tess_stage_decode_gmm), tess_cpu_decode_gmm},
 };
 
 const tess_cpu_stage_table tess_cpu_decode = {stages, sizeof stages / sizeof *stages};

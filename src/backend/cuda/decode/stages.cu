@@ -6,4 +6,5 @@ const tess_cuda_stage *const tess_cuda_decode[] = {&tess_cuda_stage_decode_kde,
                                                    &tess_cuda_stage_decode_joint,
                                                    &tess_cuda_stage_decode_hmm_filter,
                                                    &tess_cuda_stage_decode_hmm_smooth,
+                                                   &tess_cuda_stage_decode_gmm,
                                                    nullptr};

@@ -130,16 +130,6 @@ static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encod
     return encoding->ops->fit(ctx, device, encoding, &encoding->selection);
 }
 
-tess_status tess_de_check_device(const tess_context *ctx, const tess_de_encoding_ops *ops)
-{
-    if (ops->n_stage == 0 && ctx->device != &ctx->cpu && !ctx->device_is_auto) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "device '%s' has no stage for %s; use --device cpu (device=\"cpu\")",
-                  ctx->device->info.id, ops->name);
-    }
-    return TESS_OK;
-}
-
 tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environment *env,
                                         const tess_decode_training *given,
                                         const tess_decode_encoding_config *given_config,
@@ -153,7 +143,6 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     TESS_TRY(tess_de_check_encoding_config(given_config, &config));
     const tess_de_encoding_ops *ops = ops_of(config.algorithm);
     tess_device *device = NULL;
-    TESS_TRY(tess_de_check_device(ctx, ops));
     TESS_TRY(tess_stage_choose(ctx, ops->stages, ops->n_stage, "fit", &device));
     TESS_TRY(tess_struct_read(given, &training, sizeof training, "training"));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);

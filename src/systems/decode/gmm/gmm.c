@@ -2,6 +2,7 @@
 // of an electrode's spikes, and their marks and places together. Weights are not used.
 #include "systems/decode/gmm/gmm.h"
 #include "base/status.h"
+#include "stage/decode_likelihood.h"
 
 #include <math.h>
 #include <string.h>
@@ -149,8 +150,12 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)encoding->info.n_interior * 8 * 512; // a tile of spikes
 }
 
+static const int32_t stages[] = {TESS_STAGE_DECODE_GMM, TESS_STAGE_DECODE_ROWS};
+
 const tess_de_encoding_ops tess_de_gmm_ops = {
     .name = "clusterless_gmm",
+    .stages = stages,
+    .n_stage = sizeof stages / sizeof *stages,
     .fit = fit,
     .free = release,
     .rows = tess_de_gmm_rows,

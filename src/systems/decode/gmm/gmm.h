@@ -3,6 +3,8 @@
 #define TESS_SYSTEMS_DECODE_GMM_H
 
 #include "numerics/mixture.h"
+#include "runtime/stage.h"
+#include "stage/decode_gmm.h"
 #include "systems/decode/decode.h"
 
 extern const tess_de_encoding_ops tess_de_gmm_ops;
@@ -34,6 +36,26 @@ TESS_MUST_CHECK tess_status tess_de_gmm_log_joint(tess_context *ctx, tess_device
 // scratch_items.
 int64_t tess_de_gmm_values(const tess_decode_encoding *encoding, int64_t electrode,
                            const double *mark, double *scratch, double *values);
+
+// An electrode's mixture and the bins, in the host's memory.
+void tess_de_gmm_bins(const tess_decode_encoding *encoding, int64_t electrode, tess_gmm_bins *out);
+// What values of n spikes add to a report.
+void tess_de_gmm_count(const tess_decode_encoding *encoding, const int64_t *n_floored, int64_t n,
+                       tess_decode_likelihood_report *report);
+
+// gmm_there.c: the same on a device with memory of its own. 1 if it is one and holds the mixtures.
+int tess_de_gmm_is_there(tess_context *ctx, tess_device *device,
+                         const tess_decode_encoding *encoding);
+TESS_MUST_CHECK tess_status tess_de_gmm_rows_there(tess_context *ctx, tess_device *device,
+                                                   const tess_decode_encoding *encoding,
+                                                   const tess_de_row_spikes *spikes, double scale,
+                                                   tess_array *out,
+                                                   tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_gmm_joint_there(tess_context *ctx, tess_device *device,
+                                                    const tess_decode_encoding *encoding,
+                                                    int64_t electrode, const double *marks,
+                                                    int64_t n, tess_array *out,
+                                                    tess_decode_likelihood_report *report);
 
 // gmm_local.c
 TESS_MUST_CHECK tess_status tess_de_gmm_local_rows(

@@ -85,7 +85,6 @@ tess_status tess_de_engine_device(tess_context *ctx, const tess_decode_detector 
     for (int64_t i = 0; i < detector->n_encoding; i++) {
         const tess_decode_encoding *encoding = detector->encodings[i];
         if (encoding) {
-            TESS_TRY(tess_de_check_device(ctx, encoding->ops));
             n = add_stages(stages, n, encoding->ops->stages, encoding->ops->n_stage);
         }
     }
