@@ -12,6 +12,7 @@ enum { SPIN_NS = 20000 };
 typedef struct worker {
     tess_pool *pool;
     pthread_t thread;
+    pthread_cond_t work; // a job that has a block for it
     int32_t index;
 } worker;
 
@@ -34,12 +35,12 @@ struct tess_pool {
     unsigned generation; // of the process when the helpers were started
     worker *helpers;     // n_thread - 1
     pthread_mutex_t mutex;
-    pthread_cond_t work;
     pthread_cond_t done;
     bool stop;
     bool warned;                // that threads are missing
     atomic_uint_fast64_t round; // raised for each job, under the mutex
     bool is_open;               // helpers may join the job; under the mutex
+    int32_t n_wanted;           // of index below this: jobs of few blocks leave the others asleep
     atomic_int_fast32_t n_busy; // helpers that did; changed under the mutex
     job job;
 };
@@ -60,6 +61,23 @@ static void register_atfork(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
+static void init_locks(tess_pool *pool)
+{
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    for (int32_t i = 0; i < pool->n_thread - 1; i++) {
+        pthread_cond_init(&pool->helpers[i].work, NULL);
+    }
+}
+
+// With the mutex held: the helpers of index below n_wanted.
+static void wake(tess_pool *pool, int32_t n_wanted)
+{
+    for (int32_t i = 0; i < pool->n_started && i + 1 < n_wanted; i++) {
+        pthread_cond_signal(&pool->helpers[i].work);
+    }
+}
+
 tess_status tess_pool_create(tess_heap *heap, tess_log *log, int32_t n_thread, tess_pool **out)
 {
     *out = NULL;
@@ -78,9 +96,7 @@ tess_status tess_pool_create(tess_heap *heap, tess_log *log, int32_t n_thread, t
         tess_heap_free(heap, pool, sizeof *pool, TESS_TAG_CONTEXT);
         return TESS_E_MEMORY;
     }
-    pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->work, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    init_locks(pool);
     *out = pool;
     return TESS_OK;
 }
@@ -93,7 +109,7 @@ void tess_pool_destroy(tess_pool *pool)
     if (pool->n_started > 0 && pool->generation == process_generation) {
         pthread_mutex_lock(&pool->mutex);
         pool->stop = true;
-        pthread_cond_broadcast(&pool->work);
+        wake(pool, pool->n_thread);
         pthread_mutex_unlock(&pool->mutex);
         for (int32_t i = 0; i < pool->n_started; i++) {
             pthread_join(pool->helpers[i].thread, NULL);
@@ -101,7 +117,9 @@ void tess_pool_destroy(tess_pool *pool)
     }
     // After fork() they may be in use by threads that do not exist here: left alone then.
     if (pool->generation == process_generation) {
-        pthread_cond_destroy(&pool->work);
+        for (int32_t i = 0; i < pool->n_thread - 1; i++) {
+            pthread_cond_destroy(&pool->helpers[i].work);
+        }
         pthread_cond_destroy(&pool->done);
         pthread_mutex_destroy(&pool->mutex);
     }
@@ -171,19 +189,19 @@ static void *helper_main(void *arg)
     for (;;) {
         spin_for_round(pool, seen);
         pthread_mutex_lock(&pool->mutex);
-        while (!pool->stop && pool->round == seen) {
-            pthread_cond_wait(&pool->work, &pool->mutex);
+        bool joins = false;
+        while (!pool->stop && !joins) {
+            joins = pool->round != seen && pool->is_open && self->index < pool->n_wanted;
+            seen = pool->round;
+            if (!joins) {
+                pthread_cond_wait(&self->work, &pool->mutex);
+            }
         }
         const bool stop = pool->stop;
-        const bool joins = pool->is_open;
-        seen = pool->round;
-        pool->n_busy += joins;
+        pool->n_busy += joins && !stop;
         pthread_mutex_unlock(&pool->mutex);
         if (stop) {
             return NULL;
-        }
-        if (!joins) {
-            continue;
         }
         take_blocks(pool, self->index);
         pthread_mutex_lock(&pool->mutex);
@@ -202,9 +220,7 @@ static void start_helpers(tess_pool *pool)
         pool->n_started = 0;
         pool->is_open = false;
         pool->n_busy = 0;
-        pthread_mutex_init(&pool->mutex, NULL);
-        pthread_cond_init(&pool->work, NULL);
-        pthread_cond_init(&pool->done, NULL);
+        init_locks(pool);
     }
     if (pool->n_started > 0) {
         return;
@@ -255,8 +271,9 @@ tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn
     pool->job.failed_block = n_block;
     pool->job.status = TESS_OK;
     pool->is_open = true;
+    pool->n_wanted = n_block < pool->n_thread ? (int32_t)n_block : pool->n_thread;
     pool->round++;
-    pthread_cond_broadcast(&pool->work);
+    wake(pool, pool->n_wanted);
     pthread_mutex_unlock(&pool->mutex);
     take_blocks(pool, 0);
     spin_for_done(pool);

@@ -1,6 +1,7 @@
 #include "systems/decode/report/facts.h"
 
 #include "base/status.h"
+#include "runtime/errand.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,9 @@ enum { ROWS_AHEAD = 1024, ROWS_AT_ONCE = 32 };
 
 // What the pass carries along besides the facts.
 typedef struct passing {
-    tess_de_block block;
+    tess_de_block blocks[2]; // the one at hand and the next, which another thread reads
+    tess_de_block *block;
+    tess_errand reading;
     tess_de_digest digest;
     int64_t capacity;          // of the following, in rows
     tess_de_row *rows;         // [capacity]
@@ -58,7 +61,7 @@ static tess_status digest_rows(void *self, int64_t part, int32_t worker)
     digest.line = p->lines + worker * p->digest.most_lines;
     for (int64_t i = part * ROWS_AT_ONCE; i < end && i < p->n_ahead; i++) {
         digest.place = p->places + i * v->n_place;
-        tess_de_digest_row(&digest, &p->block, p->ahead + i, &p->rows[i]);
+        tess_de_digest_row(&digest, p->block, p->ahead + i, &p->rows[i]);
         if (is_scored(p->facts, p->rows[i].index)) {
             tess_de_judge(v, &p->rows[i], &p->judged[i]);
         }
@@ -117,7 +120,7 @@ static void finish_axis(const passing *p, tess_de_facts *f)
 
 static tess_status see_block(passing *p, tess_de_facts *f)
 {
-    const int64_t n_row = p->block.n_row;
+    const int64_t n_row = p->block->n_row;
     for (p->ahead = 0; p->ahead < n_row; p->ahead += p->n_ahead) {
         const int64_t left = n_row - p->ahead;
         p->n_ahead = left < p->capacity ? left : p->capacity;
@@ -130,14 +133,31 @@ static tess_status see_block(passing *p, tess_de_facts *f)
     return TESS_OK;
 }
 
+static tess_status read_next(void *self)
+{
+    tess_de_block *block = self;
+    return tess_de_block_read(block, block->first);
+}
+
 static tess_status pass(passing *p, tess_de_facts *f)
 {
     const tess_de_view *v = f->view;
     p->last_column = -1;
     p->is_rising = true;
-    for (int64_t first = 0; first < v->n_time; first += p->block.n_row) {
-        TESS_TRY(tess_de_block_read(&p->block, first));
+    p->block = &p->blocks[0];
+    if (v->n_time > 0) {
+        TESS_TRY(tess_de_block_read(p->block, 0));
+    }
+    for (int64_t first = 0; first < v->n_time;) {
+        tess_de_block *next = &p->blocks[p->block == &p->blocks[0]];
+        first += p->block->n_row;
+        next->first = first;
+        if (first < v->n_time) {
+            tess_errand_start(&p->reading, read_next, next);
+        }
         TESS_TRY(see_block(p, f));
+        TESS_TRY(tess_errand_wait(&p->reading));
+        p->block = next;
     }
     finish_means(p, f);
     finish_axis(p, f);
@@ -185,7 +205,8 @@ static tess_status see_path(tess_de_facts *f)
 static tess_status take_rows(passing *p, const tess_de_facts *f)
 {
     tess_blocks *memory = &p->digest.memory;
-    const int64_t n = p->block.capacity < ROWS_AHEAD ? p->block.capacity : ROWS_AHEAD;
+    const int64_t capacity = p->blocks[0].capacity;
+    const int64_t n = capacity < ROWS_AHEAD ? capacity : ROWS_AHEAD;
     p->facts = f;
     p->capacity = n;
     p->rows = tess_blocks_alloc(memory, n, sizeof *p->rows, MEMORY);
@@ -205,16 +226,20 @@ static tess_status run(tess_de_facts *f, const tess_decode_report_config *config
         TESS_TRY(tess_de_events_create(f->view, config, &f->events));
     }
     TESS_TRY(see_path(f));
-    TESS_TRY(tess_de_block_create(f->view, &p.block));
     tess_status status = tess_de_digest_create(f->view, &p.digest);
+    for (int i = 0; i < 2 && status == TESS_OK; i++) {
+        status = tess_de_block_create(f->view, &p.blocks[i]);
+    }
     if (status == TESS_OK) {
         status = take_rows(&p, f);
-        if (status == TESS_OK) {
-            status = pass(&p, f);
-        }
-        tess_de_digest_destroy(&p.digest);
     }
-    tess_de_block_destroy(&p.block);
+    if (status == TESS_OK) {
+        status = pass(&p, f);
+    }
+    tess_errand_drop(&p.reading);
+    tess_de_digest_destroy(&p.digest);
+    tess_de_block_destroy(&p.blocks[0]);
+    tess_de_block_destroy(&p.blocks[1]);
     return status;
 }
 
