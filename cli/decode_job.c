@@ -285,17 +285,25 @@ static int make_stream_config(const cli *c, const decode_job *j, tess_decode_str
     return 0;
 }
 
-static int announce(cli *c, const tess_decode_stream_report *plan, int64_t n_time)
+static int announce(cli *c, const decode_job *j, const tess_decode_stream_report *plan,
+                    int64_t n_time)
 {
     char memory[32];
     char limit[32];
-    char line[256];
+    char where[256];
+    char line[512];
+    tess_context_info info;
 
     text_bytes(memory, sizeof memory, plan->memory_bytes);
     text_bytes(limit, sizeof limit, plan->limit_bytes);
-    snprintf(line, sizeof line, "plan: %lld bins in %lld %s of %lld; %s of %s", (long long)n_time,
-             (long long)plan->n_chunk, plan->n_chunk == 1 ? "chunk" : "chunks",
-             (long long)plan->rows_per_chunk, memory, limit);
+    CLI_CALL(tess_context_get_info(c->ctx, &info, sizeof info));
+    CLI_CALL(tess_decode_stream_where(c->ctx, tess_decode_model_detector(j->model), where,
+                                      sizeof where));
+    const int is_cpu = strcmp(info.device, "cpu") == 0; // then there is nothing to tell
+    snprintf(line, sizeof line, "plan: %lld bins in %lld %s of %lld; %s of %s%s%s",
+             (long long)n_time, (long long)plan->n_chunk, plan->n_chunk == 1 ? "chunk" : "chunks",
+             (long long)plan->rows_per_chunk, memory, limit, is_cpu ? "" : "; ",
+             is_cpu ? "" : where);
     const plan_facts facts = {
         .strategy = plan->n_chunk == 1 ? TESS_STRATEGY_STANDARD : TESS_STRATEGY_CHUNKED,
         .reason = plan->n_chunk == 1 ? "all bins at once" : "as many bins at once as fit",
@@ -358,7 +366,7 @@ int decode_predict(cli *c, decode_job *j)
     if (status != TESS_OK) {
         return decode_data_status(c, j, status);
     }
-    CLI_TRY(announce(c, &plan, plan.n_row));
+    CLI_TRY(announce(c, j, &plan, plan.n_row));
     if (c->values.dry_run) {
         return 0;
     }
