@@ -23,7 +23,7 @@ void tess_blocks_init(tess_blocks *blocks, tess_heap *heap)
     blocks->last = NULL;
 }
 
-void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what)
+void *tess_blocks_alloc_raw(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what)
 {
     uint64_t bytes;
     if (n < 0 || !tess_mul_u64((uint64_t)n, item_bytes, &bytes) ||
@@ -32,7 +32,7 @@ void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const
                        what, (long long)n, item_bytes);
         return NULL;
     }
-    tess_block *block = tess_heap_alloc_zero(blocks->heap, (size_t)bytes, TESS_TAG_RESULT, what);
+    tess_block *block = tess_heap_alloc(blocks->heap, (size_t)bytes, TESS_TAG_RESULT, what);
     if (!block) {
         return NULL;
     }
@@ -44,10 +44,19 @@ void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const
     return block + 1;
 }
 
+void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what)
+{
+    void *items = tess_blocks_alloc_raw(blocks, n, item_bytes, what);
+    if (items && n > 0) {
+        memset(items, 0, (size_t)n * item_bytes);
+    }
+    return items;
+}
+
 void *tess_blocks_copy(tess_blocks *blocks, const void *items, int64_t n, size_t item_bytes,
                        const char *what)
 {
-    void *copy = tess_blocks_alloc(blocks, n, item_bytes, what);
+    void *copy = tess_blocks_alloc_raw(blocks, n, item_bytes, what);
     if (copy && n > 0) {
         memcpy(copy, items, (size_t)n * item_bytes);
     }

@@ -16,6 +16,8 @@ void tess_blocks_init(tess_blocks *blocks, tess_heap *heap);
 // By any thread. Zeroed room for n items, 64-byte aligned; n may be 0. NULL with the message
 // recorded (TESS_E_MEMORY) when there is no such memory. what names the purpose in the message.
 void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what);
+// The same with whatever was there: for who writes every item.
+void *tess_blocks_alloc_raw(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what);
 // A copy of n items; NULL as above.
 void *tess_blocks_copy(tess_blocks *blocks, const void *items, int64_t n, size_t item_bytes,
                        const char *what);

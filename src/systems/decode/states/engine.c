@@ -122,6 +122,35 @@ tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *de
     return tess_de_engine_choose(engine);
 }
 
+// Pages cost more than what is written to them: of buffers as large as the recording all threads
+// take their share.
+enum { CLEARED_BYTES = 4 << 20 };
+
+typedef struct clearing {
+    char *begin;
+    size_t bytes;
+} clearing;
+
+static tess_status clear_part(void *self, int64_t part, int32_t worker)
+{
+    (void)worker;
+    const clearing *c = self;
+    const size_t at = (size_t)part * CLEARED_BYTES;
+    memset(c->begin + at, 0, c->bytes - at < CLEARED_BYTES ? c->bytes - at : CLEARED_BYTES);
+    return TESS_OK;
+}
+
+static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, void **out)
+{
+    *out = tess_blocks_alloc_raw(&e->memory, n, item, "rows of a chunk");
+    if (!*out) {
+        return TESS_E_MEMORY;
+    }
+    clearing all = {*out, (size_t)n * item};
+    return tess_parallel_for(
+        e->ctx->pool, (int64_t)((all.bytes + CLEARED_BYTES - 1) / CLEARED_BYTES), clear_part, &all);
+}
+
 static tess_status take_memory(tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
@@ -131,8 +160,6 @@ static tess_status take_memory(tess_de_engine *e)
     const int64_t n_bin = d->info.n_state_bin;
     const int64_t n_state = d->info.n_state;
     const size_t item = item_bytes(d->dtype);
-    const char *what = "rows of a chunk";
-    tess_blocks *m = &e->memory;
     struct {
         void **at;
         int64_t n;
@@ -162,10 +189,7 @@ static tess_status take_memory(tess_de_engine *e)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].n > 0) {
-            *wanted[i].at = tess_blocks_alloc(m, wanted[i].n, wanted[i].item, what);
-            if (!*wanted[i].at) {
-                return TESS_E_MEMORY;
-            }
+            TESS_TRY(take_room(e, wanted[i].n, wanted[i].item, wanted[i].at));
         }
     }
     return e->needs.path ? tess_de_path_create(e->ctx, d->hmm, &e->path.model) : TESS_OK;
