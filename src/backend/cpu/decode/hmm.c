@@ -1,8 +1,8 @@
 // The hidden Markov model of decode on the CPU: filter and smoother.
 //
-// Rows depend on each other, so one thread takes them in order, block by block. Meanwhile the
-// others prepare the next block: the filter's likelihoods, the smoother's predictions. A movement
-// over very many bins is shared by all threads instead, row by row.
+// Rows depend on each other, so one thread takes them in order, block by block. Where it pays, the
+// others meanwhile prepare the next block: the filter's likelihoods, the smoother's predictions. A
+// movement over very many bins is shared by all threads instead, row by row.
 //
 // What a row costs, with B bins in all and M of them in states with a movement of their own (a
 // state that is entered and left evenly is one number before and after it, and its bins are only
@@ -14,12 +14,15 @@
 // A row is read and written once by each in its own type. For two states of 724 bins of a W-maze,
 // one of which moves, that is 724 exponentials (600 cycles of an AVX-512 core), 724 divisions
 // (1500), 13 passes over 724 bins (100 each) and three movements; what a movement costs stands in
-// systems/decode/states/transition_tiles.c.
+// systems/decode/states/transition_tiles.c. One AVX-512 core takes 3.6 us for both, and 4.1 to 5.1
+// if others prepare: 22 rows of a block are done before they are awake, and what they made has to
+// come from their caches. Hence SHARED_WORK.
 #include "backend/cpu/decode/hmm.h"
 
 #include "base/status.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 // exp(ll - max) of a row [n_ll]; behind it max, 0 if it is not finite, and the sums of the states
@@ -117,22 +120,19 @@ typedef struct hmm_rounds {
     int64_t n_block;
     int64_t block_rows;
     int64_t width;
-    int64_t n_lane;
     int64_t round;
+    bool is_divided; // lanes go to other threads
 } hmm_rounds;
 
-// Lanes that keep up with the rows. Of a narrow model one does, and every further thread costs more
-// by waking and by what it fetches from the others' caches than it gains: 400 states on a host of
-// 16 cores took 1.8 and 2.5 us a row with four lanes, 1.1 and 1.6 with one.
-static int64_t lanes_of(const tess_hmm_model *m)
-{
-    return m->n_bin <= 600 ? 1 : m->n_bin <= 1200 ? 2 : TESS_HMM_LANES;
-}
+// Vector operations of a block from which on its preparation is left to others: some 0.1 ms.
+static const int64_t SHARED_WORK = 400000;
 
+// work: operations that preparing a row takes, one by one.
 static hmm_rounds rounds_of(tess_backend_device *device, const void *args, const tess_hmm_model *m,
-                            double *scratch, double *ahead, int64_t n_row)
+                            double *scratch, double *ahead, int64_t n_row, int64_t work)
 {
     const int64_t rows = tess_hmm_block_rows(m);
+    const int64_t at_once = (int64_t)(device->kernels->vector_bytes() / sizeof(double));
     hmm_rounds rounds = {.device = device,
                          .args = args,
                          .model = m,
@@ -142,7 +142,7 @@ static hmm_rounds rounds_of(tess_backend_device *device, const void *args, const
                          .n_block = (n_row + rows - 1) / rows,
                          .block_rows = rows,
                          .width = tess_hmm_block_width(m),
-                         .n_lane = lanes_of(m)};
+                         .is_divided = rows * work >= SHARED_WORK * (at_once > 0 ? at_once : 1)};
     rounds.room.is_alone = !ahead || !tess_cpu_hmm_is_shared(m);
     return rounds;
 }
@@ -164,13 +164,13 @@ static int64_t rows_of_block(const hmm_rounds *rounds, int64_t block)
 
 static tess_status run_rounds(hmm_rounds *rounds, tess_block_fn task)
 {
-    const int64_t n_task = 1 + rounds->n_lane;
+    const int64_t n_task = 1 + TESS_HMM_LANES;
     for (rounds->round = -1; rounds->round < rounds->n_block; rounds->round++) {
-        if (rounds->room.is_alone) {
+        if (rounds->room.is_alone && rounds->is_divided) {
             TESS_TRY(tess_parallel_for(rounds->device->ctx->pool, n_task, task, rounds));
             continue;
         }
-        for (int64_t i = 0; i < n_task; i++) { // each of them shares its passes
+        for (int64_t i = 0; i < n_task; i++) { // each of them may share its passes
             TESS_TRY(task(rounds, i, 0));
         }
     }
@@ -269,7 +269,7 @@ static tess_status filter_task(void *arg, int64_t task, int32_t worker)
         }
         return TESS_OK;
     }
-    for (int64_t i = task - 1; i < n; i += rounds->n_lane) {
+    for (int64_t i = task - 1; i < n; i += TESS_HMM_LANES) {
         weigh(rounds->device->kernels, a->model, a->ll, a->ll_dtype, first + i,
               ahead_row(rounds, block, i));
     }
@@ -293,7 +293,9 @@ static void finish_filter(const hmm_rounds *rounds)
 tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_filter *a = args;
-    hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
+    enum { OF_EXP = 30 };
+    hmm_rounds rounds =
+        rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row, OF_EXP * a->model->n_ll);
     for (int32_t s = 0; s < a->model->n_state; s++) {
         rounds.room.level[s] = a->predicted[a->model->first[s]];
     }
@@ -415,7 +417,7 @@ static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
     const int64_t lane = a->n_lane < TESS_HMM_LANES ? worker : task - 1;
     hmm_room room = tess_cpu_hmm_room(m, a->lanes + lane * m->n_scratch);
     room.is_alone = rounds->room.is_alone;
-    for (int64_t i = task - 1; i < n; i += rounds->n_lane) {
+    for (int64_t i = task - 1; i < n; i += TESS_HMM_LANES) {
         predict_row(rounds, &room, last - i, ahead_row(rounds, block, i));
     }
     return TESS_OK;
@@ -425,7 +427,8 @@ tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *
 {
     const tess_stage_decode_hmm_smooth *a = args;
     const tess_hmm_model *m = a->model;
-    hmm_rounds rounds = rounds_of(device, a, m, a->scratch, a->ahead, a->n_row);
+    hmm_rounds rounds =
+        rounds_of(device, a, m, a->scratch, a->ahead, a->n_row, tess_cpu_hmm_products(m));
     // One way forth and one back: two threads share that best.
     rounds.room.is_alone |= tess_pool_threads(device->ctx->pool) <= 2;
     for (int32_t s = 0; s < m->n_state && !a->is_last; s++) {

@@ -22,6 +22,8 @@ typedef struct hmm_room {
 
 hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch);
 
+// Products of a step forward through all movements.
+int64_t tess_cpu_hmm_products(const tess_hmm_model *model);
 // 1 if a movement has so many products that threads share it.
 int tess_cpu_hmm_is_shared(const tess_hmm_model *model);
 

@@ -53,14 +53,30 @@ static tess_status run_share(void *arg, int64_t share, int32_t worker)
     return TESS_OK;
 }
 
-static int is_shared(const tess_hmm_pass *pass)
+static int64_t products_of(const tess_hmm_pass *pass)
 {
     int64_t products = 0;
     for (int64_t i = 0; i < pass->n_tile; i++) {
         const tess_tile_sum *tile = &pass->tiles[i];
         products += (int64_t)tile->n_term * tile->n_row * tile->n;
     }
-    return products >= SHARED_PRODUCTS;
+    return products;
+}
+
+static int is_shared(const tess_hmm_pass *pass)
+{
+    return products_of(pass) >= SHARED_PRODUCTS;
+}
+
+int64_t tess_cpu_hmm_products(const tess_hmm_model *model)
+{
+    int64_t products = 0;
+    for (int32_t k = 0; k < model->n_operator; k++) {
+        for (int32_t p = 0; p < model->forward[k].n_pass; p++) {
+            products += products_of(&model->forward[k].pass[p]);
+        }
+    }
+    return products;
 }
 
 int tess_cpu_hmm_is_shared(const tess_hmm_model *model)
