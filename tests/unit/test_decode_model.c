@@ -1,5 +1,6 @@
 // Ready-made models: their tables, fits to recordings, and model files.
 #include "decode_model.h"
+#include "runtime/bundle.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,6 +166,103 @@ static void test_learned_parameters(void **state)
     tess_decode_recording_close(recording);
 }
 
+// A column of ones, then the data sets in the order of their names.
+static void check_design(tess_context *own, const char *path, int64_t n_time)
+{
+    tess_decode_covariates *found = NULL;
+    int64_t n = 0;
+    assert_ok(tess_decode_covariates_open(own, path, "b,a", n_time, &found));
+    const double *design = tess_decode_covariates_design(found, &n);
+    assert_int_equal(n, 3);
+    for (int64_t t = 0; t < n_time; t++) {
+        assert_true(design[3 * t] == 1 && design[3 * t + 1] == (double)(t % 3));
+        assert_true(design[3 * t + 2] == 0.5 * (double)t);
+    }
+    tess_decode_covariates_close(found);
+    tess_decode_covariates_close(NULL);
+}
+
+static void write_covariates(const char *path, int64_t n_time)
+{
+    double *a = malloc((size_t)n_time * sizeof *a);
+    uint8_t *b = malloc((size_t)n_time);
+    for (int64_t t = 0; t < n_time; t++) {
+        a[t] = 0.5 * (double)t;
+        b[t] = (uint8_t)(t % 3);
+    }
+    tess_format_writer_input inputs[2];
+    tess_bundle_input(&inputs[0], "a", TESS_F64, 1, &n_time, a);
+    tess_bundle_input(&inputs[1], "b", TESS_U8, 1, &n_time, b);
+    assert_ok(tess_bundle_write(ctx, path, inputs, 2, 1));
+    free(a);
+    free(b);
+}
+
+static void failing_memory_leaves_no_covariates(const char *path, int64_t n_time)
+{
+    unit_allocator counter;
+    unit_allocator_init(&counter, 0);
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 1;
+    config.allocator = &counter.table;
+    tess_context *counted = NULL;
+    assert_ok(tess_context_create(&config, &counted));
+    const long long live = atomic_load(&counter.n_live);
+    tess_status status = TESS_E_MEMORY;
+    for (int n_failure = 1; status != TESS_OK; n_failure++) {
+        tess_decode_covariates *found = NULL;
+        counter.fail_at = atomic_load(&counter.n_alloc) + n_failure;
+        status = tess_decode_covariates_open(counted, path, "a,b", n_time, &found);
+        counter.fail_at = 0;
+        assert_true(status == TESS_OK ? n_failure > 3 : status == TESS_E_MEMORY && !found);
+        tess_decode_covariates_close(found);
+        assert_true(atomic_load(&counter.n_live) == live);
+    }
+    tess_context_destroy(counted);
+}
+
+static void test_covariates(void **state)
+{
+    (void)state;
+    tess_decode_recording *recording = simulate(5);
+    const int64_t n_time = tess_decode_recording_get_info(recording)->observation.n_time;
+    char path[512];
+    snprintf(path, sizeof path, "%s", unit_path("covariates.npz"));
+    write_covariates(path, n_time);
+    check_design(ctx, path, n_time);
+    failing_memory_leaves_no_covariates(path, n_time);
+    tess_decode_covariates *none = NULL;
+    assert_fails(tess_decode_covariates_open(ctx, path, "a", n_time + 1, &none), TESS_E_SHAPE,
+                 "one for each of them");
+    assert_fails(tess_decode_covariates_open(ctx, path, "c", n_time, &none), TESS_E_FORMAT,
+                 "it has a, b");
+    tess_decode_model_config config;
+    tess_decode_model_config_init(&config, sizeof config);
+    config.model = TESS_DECODE_MODEL_NON_LOCAL;
+    config.covariates = "a,b";
+    tess_decode_model *model = NULL;
+    tess_decode_model *again = NULL;
+    assert_ok(tess_decode_model_fit(ctx, recording, &config, &model));
+    const tess_decode_detector_info *info =
+        tess_decode_detector_get_info(tess_decode_model_detector(model));
+    assert_int_equal(info->n_coefficient, 3);
+    for (int64_t i = 0; i < 4 * 3; i++) { // what the matrix says, and nothing of a and b
+        const double *row = info->discrete_transition + i / 3 * 4;
+        assert_true(fabs(info->coefficients[i] - log(row[i % 3] / row[3])) < 1e-12);
+        assert_true(info->coefficients[12 + i] == 0 && info->coefficients[24 + i] == 0);
+    }
+    assert_ok(tess_decode_model_save(ctx, model, unit_path("varying.npz"), 0));
+    assert_ok(tess_decode_model_load(ctx, unit_path("varying.npz"), &again));
+    assert_string_equal(tess_decode_model_settings(again)->covariates, "a,b");
+    const tess_decode_detector_info *got =
+        tess_decode_detector_get_info(tess_decode_model_detector(again));
+    assert_memory_equal(got->coefficients, info->coefficients, 36 * sizeof(double));
+    tess_decode_model_destroy(model);
+    tess_decode_model_destroy(again);
+    tess_decode_recording_close(recording);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -201,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_learned_parameters), cmocka_unit_test(test_bad_files)};
+        cmocka_unit_test(test_learned_parameters), cmocka_unit_test(test_covariates),
+        cmocka_unit_test(test_bad_files)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
