@@ -369,6 +369,14 @@ tess_nuts_request tess_nuts_next(tess_nuts *s, double log_density, const double 
     }
 }
 
+void tess_nuts_restart(tess_nuts *s, const double *x, double log_density, const double *gradient)
+{
+    memcpy(nuts_vector(s, NUTS_X), x, (size_t)s->n * sizeof *x);
+    memcpy(nuts_vector(s, NUTS_GRADIENT), gradient, (size_t)s->n * sizeof *gradient);
+    s->log_density = log_density;
+    begin_path(s);
+}
+
 void tess_nuts_look(const tess_nuts *s, tess_nuts_view *view)
 {
     tess_nuts *own = (tess_nuts *)(uintptr_t)s;

@@ -41,6 +41,11 @@ const double *tess_nuts_trial(const tess_nuts *state);
 // at the start there must be some.
 tess_nuts_request tess_nuts_next(tess_nuts *state, double log_density, const double *gradient);
 
+// The next transition begins at x instead, where log density and gradient are these: for a chain
+// that makes proposals for another one.
+void tess_nuts_restart(tess_nuts *state, const double *x, double log_density,
+                       const double *gradient);
+
 // The transition that has ended last.
 typedef struct tess_nuts_view {
     const double *x;        // [n] the draw

@@ -328,12 +328,15 @@ static void check_summary(golden *g, const char *what, int64_t k, int64_t n_item
     }
 }
 
-static void run_sampler(golden *g, int64_t n_draw, int32_t method, tess_xpcs_posterior **out)
+// surrogate: as the option.
+static void run_sampler(golden *g, int64_t n_draw, int32_t method, int32_t surrogate,
+                        tess_xpcs_posterior **out)
 {
     golden_fit f;
     golden_fit_open(g, &f);
     f.config.n_draw = n_draw;
     f.config.method = method;
+    f.config.surrogate = surrogate;
     golden_sample(g, &f, out);
     golden_fit_close(&f);
 }
@@ -366,20 +369,23 @@ static void draws_have_the_moments(void **state)
 {
     (void)state;
     const int64_t n_draw = unit_is_quick() ? 400 : 1000;
-    for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+    for (size_t i = 0; i < 2 * ARRAY_LEN(files); i++) {
+        const size_t f = i / 2;
+        const int32_t surrogate = i % 2 == 0 ? 1 : 2;
         golden g;
         tess_xpcs_posterior *posterior = NULL;
         golden_open(&g, files[f]);
-        run_sampler(&g, n_draw, TESS_XPCS_METHOD_NUTS, &posterior);
+        run_sampler(&g, n_draw, TESS_XPCS_METHOD_NUTS, surrogate, &posterior);
         const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(posterior);
         check_moments(&g, info);
         int64_t n_diverged = 0;
-        for (int64_t i = 0; i < info->n_chain * info->n_draw; i++) {
-            n_diverged += info->diverged[i];
+        for (int64_t k = 0; k < info->n_chain * info->n_draw; k++) {
+            n_diverged += info->diverged[k];
         }
-        print_message("%s: %lld diverged, %lld evaluations, outside %g, %g s\n", files[f],
-                      (long long)n_diverged, (long long)info->n_evaluation, info->outside,
+        print_message("%s: %lld diverged, %lld evaluations, surrogate %.3f, %g s\n", files[f],
+                      (long long)n_diverged, (long long)info->n_evaluation, info->surrogate_accept,
                       info->seconds);
+        assert_true(info->has_surrogate == (surrogate == 2));
         assert_true(n_diverged < info->n_draw / 25 && info->outside < 0.01);
         tess_xpcs_posterior_destroy(posterior);
         golden_close(&g);
@@ -394,7 +400,7 @@ static void laplace_has_moments_and_evidence(void **state)
         golden g;
         tess_xpcs_posterior *posterior = NULL;
         golden_open(&g, files[f]);
-        run_sampler(&g, 3000, TESS_XPCS_METHOD_LAPLACE, &posterior);
+        run_sampler(&g, 3000, TESS_XPCS_METHOD_LAPLACE, 0, &posterior);
         const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(posterior);
         const double evidence = golden_scalar(g.ctx, g.file, "log_evidence");
         print_message("%s: k %.3f, %.0f effective of %lld, evidence %+.5f, %g s\n", files[f],
@@ -417,10 +423,10 @@ static void threads_change_nothing(void **state)
     tess_xpcs_posterior *found[2] = {NULL, NULL};
     golden g;
     golden_open(&g, "xpcs/posterior_laminar");
-    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, &found[0]);
+    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, 0, &found[0]);
     tess_context *two = g.ctx;
     g.ctx = unit_context(1, 0);
-    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, &found[1]);
+    run_sampler(&g, N_DRAW, TESS_XPCS_METHOD_NUTS, 0, &found[1]);
     const tess_xpcs_posterior_info *a = tess_xpcs_posterior_get_info(found[0]);
     const tess_xpcs_posterior_info *b = tess_xpcs_posterior_get_info(found[1]);
     const size_t n = (size_t)(a->n_chain * a->n_draw);

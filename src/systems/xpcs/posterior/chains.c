@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "numerics/cholesky.h"
 #include "numerics/nuts.h"
-#include "systems/xpcs/posterior/sample.h"
+#include "systems/xpcs/posterior/moves.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,6 +95,15 @@ static tess_status begin_all(tess_xp_sampler *s)
     return TESS_OK;
 }
 
+static uint8_t state_after(const tess_xp_sampler *s, int64_t chain, tess_nuts_request wanted)
+{
+    const bool is_warm =
+        wanted == TESS_NUTS_DRAW && tess_nuts_n_done(chain_at(s, chain)) == s->config.n_warmup;
+    return wanted == TESS_NUTS_DONE ? TESS_XP_CHAIN_DONE
+           : is_warm && s->seen     ? TESS_XP_CHAIN_WAITS
+                                    : TESS_XP_CHAIN_RUNS;
+}
+
 // All chains that go on take a step. *n_left: how many do afterwards.
 static tess_status take_round(tess_xp_sampler *s, int64_t *n_left)
 {
@@ -106,7 +115,7 @@ static tess_status take_round(tess_xp_sampler *s, int64_t *n_left)
     int64_t n = 0;
     *n_left = 0;
     for (int64_t c = 0; c < n_chain; c++) {
-        if (!s->is_done[c]) {
+        if (s->is_done[c] == TESS_XP_CHAIN_RUNS) {
             which[n] = c;
             trials[n++] = tess_nuts_trial(chain_at(s, c));
         }
@@ -119,9 +128,10 @@ static tess_status take_round(tess_xp_sampler *s, int64_t *n_left)
                 tess_nuts_next(chain_at(s, which[i]), values[i], gradients + i * s->coords.n);
             if (wanted != TESS_NUTS_EVALUATE) {
                 keep(s, which[i]);
+                tess_xp_moves_see(s, which[i]);
             }
-            s->is_done[which[i]] = wanted == TESS_NUTS_DONE;
-            *n_left += wanted != TESS_NUTS_DONE;
+            s->is_done[which[i]] = state_after(s, which[i], wanted);
+            *n_left += s->is_done[which[i]] == TESS_XP_CHAIN_RUNS;
         }
         n = 0;
     }
@@ -166,6 +176,14 @@ static void warn(tess_xp_sampler *s)
                          s->config.target_accept, s->tally.target_accept,
                          (long long)s->tally.attempt + 1);
     }
+    const double accepted =
+        (double)s->tally.n_accepted / (double)(s->config.n_chain * s->config.n_draw);
+    if (s->tally.is_moving && accepted < 0.2) {
+        tess_text_printf(&s->warnings,
+                         "only %.1f %% of the surrogate's proposals were accepted: sample without "
+                         "(surrogate off)\n",
+                         100 * accepted);
+    }
     if (share > MOST_DIVERGED) {
         tess_text_printf(&s->warnings,
                          "%.1f %% of the paths diverged: parts of the posterior may be missing; "
@@ -180,12 +198,20 @@ tess_status tess_xp_sampler_run(tess_xp_sampler *s)
     if (!s->is_resumed) {
         TESS_TRY(begin_all(s));
     }
-    while (n_left > 0) {
+    while (n_left > 0 && !s->tally.is_moving) {
         TESS_TRY(take_round(s, &n_left));
-        if (n_left == 0 && has_next_attempt(s)) {
+        if (n_left == 0 && s->is_done[0] == TESS_XP_CHAIN_WAITS && !tess_xp_moves_begin(s)) {
+            memset(s->is_done, TESS_XP_CHAIN_RUNS, (size_t)s->config.n_chain);
+            n_left = 1;
+        }
+        if (n_left == 0 && !s->tally.is_moving && has_next_attempt(s)) {
             TESS_TRY(begin_all(s));
             n_left = 1;
         }
+        TESS_TRY(tess_xp_sampler_between(s));
+    }
+    while (s->tally.is_moving && s->tally.n_moved < s->config.n_draw) {
+        TESS_TRY(tess_xp_moves_round(s));
         TESS_TRY(tess_xp_sampler_between(s));
     }
     warn(s);

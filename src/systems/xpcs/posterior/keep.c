@@ -1,6 +1,7 @@
 // What a sampler keeps between rounds, so that a later process goes on to the same draws.
 #include "base/status.h"
 #include "numerics/nuts.h"
+#include "numerics/surrogate.h"
 #include "systems/xpcs/posterior/ess.h"
 #include "systems/xpcs/posterior/sample.h"
 
@@ -14,9 +15,31 @@ static size_t chains_bytes(const tess_xp_sampler *s)
     return (size_t)s->config.n_chain * s->chain_bytes;
 }
 
+// What a surrogate needs.
+typedef struct piece {
+    const char *name;
+    void *bytes;
+    size_t n;
+} piece;
+
+static size_t pieces_of(const tess_xp_sampler *s, piece pieces[4])
+{
+    const int64_t n = s->coords.n;
+    const int64_t n_chain = s->config.n_chain;
+    if (!s->seen) {
+        return 0;
+    }
+    pieces[0] =
+        (piece){"seen", s->seen, (size_t)(n_chain * s->n_seen * (2 * n + 1)) * sizeof(double)};
+    pieces[1] = (piece){"surrogat", s->surrogate, tess_surrogate_bytes(n)};
+    pieces[2] = (piece){"movers", s->movers, chains_bytes(s)};
+    pieces[3] = (piece){"at", s->at, (size_t)(n_chain * (n + 1)) * sizeof(double)};
+    return 4;
+}
+
 static tess_status write_state(void *self, tess_checkpoint_writer *writer)
 {
-    const tess_xp_sampler *s = self;
+    tess_xp_sampler *s = self;
     const size_t bytes = tess_xp_posterior_growing_bytes(s->out);
     unsigned char *draws =
         tess_heap_alloc(&s->ctx->heap, bytes, TESS_TAG_SCRATCH, "draws of a checkpoint");
@@ -37,6 +60,11 @@ static tess_status write_state(void *self, tess_checkpoint_writer *writer)
     }
     if (status == TESS_OK) {
         status = tess_checkpoint_add(writer, "draws", draws, bytes);
+    }
+    piece pieces[4];
+    const size_t n_piece = pieces_of(s, pieces);
+    for (size_t i = 0; i < n_piece && status == TESS_OK; i++) {
+        status = tess_checkpoint_add(writer, pieces[i].name, pieces[i].bytes, pieces[i].n);
     }
     tess_heap_free(&s->ctx->heap, draws, bytes, TESS_TAG_SCRATCH);
     return status;
@@ -72,6 +100,11 @@ static tess_status read_state(void *self, const tess_checkpoint *found, const ch
     }
     if (status == TESS_OK) {
         tess_xp_posterior_growing(s->out, draws, false);
+    }
+    piece pieces[4];
+    const size_t n_piece = pieces_of(s, pieces);
+    for (size_t i = 0; i < n_piece && status == TESS_OK; i++) {
+        status = tess_checkpoint_get(found, pieces[i].name, pieces[i].bytes, pieces[i].n);
     }
     tess_heap_free(&s->ctx->heap, draws, bytes, TESS_TAG_SCRATCH);
     return status;
@@ -118,8 +151,9 @@ static int64_t n_total(const tess_xp_sampler *s)
 
 static int64_t n_done_of(const tess_xp_sampler *s, int64_t chain)
 {
-    return tess_nuts_n_done(
-        (const tess_nuts *)(const void *)(s->chains + (size_t)chain * s->chain_bytes));
+    return s->tally.n_moved +
+           tess_nuts_n_done(
+               (const tess_nuts *)(const void *)(s->chains + (size_t)chain * s->chain_bytes));
 }
 
 static int64_t n_done(const tess_xp_sampler *s)

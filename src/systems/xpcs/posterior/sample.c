@@ -12,8 +12,8 @@
 
 static tess_status settle_config(tess_xpcs_sample_config *c)
 {
-    if (c->surrogate || c->modes || c->shard) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "surrogate, modes, shard: not in this version; leave them 0");
+    if (c->modes || c->shard) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "modes, shard: not in this version; leave them 0");
     }
     if (!(c->temper > 0)) {
         c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;
@@ -79,6 +79,10 @@ static void fill_info(tess_xp_sampler *s)
     info->resumed = s->is_resumed;
     info->resumed_from = s->is_resumed ? s->resumed_from : 0;
     info->n_checkpoint = s->work.n_saved;
+    info->has_surrogate = (int32_t)s->tally.is_moving;
+    info->surrogate_accept =
+        s->tally.is_moving ? (double)s->tally.n_accepted / (double)(info->n_chain * info->n_draw)
+                           : 0;
     info->n_mode = 1;
     TESS_XP_OWN(double, info->mode_weight)[0] = 1;
     memcpy(TESS_XP_OWN(double, info->mode_theta), s->fit->theta,

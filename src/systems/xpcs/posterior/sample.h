@@ -17,6 +17,12 @@ enum { TESS_XP_MAX_SET = 16, TESS_XP_MAX_MODE = 8 };
 // Purposes of random numbers; those of NUTS are 1 and 2.
 enum { TESS_XP_RANDOM_STARTS = 3, TESS_XP_RANDOM_SCALING = 4 };
 
+typedef enum tess_xp_chain_state {
+    TESS_XP_CHAIN_RUNS = 0,
+    TESS_XP_CHAIN_DONE = 1,
+    TESS_XP_CHAIN_WAITS = 2 // warm, until all are
+} tess_xp_chain_state;
+
 struct tess_xpcs_posterior {
     tess_heap *heap;
     tess_blocks blocks; // everything info points to
@@ -33,6 +39,9 @@ typedef struct tess_xp_tally {
     int64_t n_evaluation;
     int64_t n_gradient;
     int64_t n_pass;
+    int64_t is_moving;  // a surrogate proposes
+    int64_t n_moved;    // draws of each chain that were made so
+    int64_t n_accepted; // of all
     double target_accept;
     double noise; // of the fit's residuals
 } tess_xp_tally;
@@ -53,7 +62,13 @@ typedef struct tess_xp_sampler {
     double *sums;       // [TESS_XP_MAX_SET][n_sum] of the pass
     char *chains;       // [n_chain][chain_bytes]
     size_t chain_bytes;
-    uint8_t *is_done; // [n_chain]
+    uint8_t *is_done; // [n_chain] tess_xp_chain_state
+    // A surrogate: see moves.h. NULL where there is none.
+    double *seen;   // what the chains saw last while they warmed up
+    int64_t n_seen; // of each
+    char *surrogate;
+    char *movers; // [n_chain][chain_bytes] paths on it
+    double *at;   // [n_chain][coords.n + 1] where the chains are, and the log density there
     tess_xp_tally tally;
     tess_identity id;
     tess_work work;
