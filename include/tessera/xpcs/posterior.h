@@ -165,6 +165,46 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_posterior_unpack(tess_context *ct
                                                                 const void *bytes, size_t n,
                                                                 tess_xpcs_posterior **out);
 
+/** Shards as the original would cut the data, and draws that suit their size. */
+typedef struct tess_xpcs_shard_plan {
+    uint32_t struct_size;
+    int32_t reserved;
+    int64_t n_shard;
+    int64_t points_per_shard;
+    int64_t n_warmup;
+    int64_t n_draw;
+} tess_xpcs_shard_plan;
+
+/** n_shard 0: chosen by the number of points; config: its counts, made fewer for small shards. */
+TESS_API TESS_MUST_CHECK tess_status
+tess_xpcs_shard_plan_make(tess_context *ctx, const tess_xpcs_data *data,
+                          const tess_xpcs_model *model, const tess_xpcs_sample_config *config,
+                          int64_t n_shard, tess_xpcs_shard_plan *plan, size_t struct_size);
+
+typedef struct tess_xpcs_combine_config {
+    uint32_t struct_size;
+    int32_t is_robust_upstream; /* 1: as the original's robust_consensus_mc, every parameter by
+                                   itself; 0: by full covariances */
+    double max_divergence;      /* shards above are dropped: 0.1 */
+    double max_rhat;            /* likewise: 1.1 */
+    double min_ess;             /* shards below: 100 */
+    double min_success;         /* share of shards that must be left: 0.8 an error below half of
+                                   it, a warning below it */
+    double max_cv;              /* scatter of the shards' means over their own errors times
+                                   sqrt(shards), above which they are of different things: 10 */
+    int64_t seed;
+} tess_xpcs_combine_config;
+
+TESS_API void tess_xpcs_combine_config_init(tess_xpcs_combine_config *config, size_t struct_size);
+
+/** Draws of shards of one data set, combined to those of the whole (Scott et al. 2016). posteriors
+ *  [n] were sampled with the same options, n_shard == n, each shard once; config may be NULL. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_combine(tess_context *ctx,
+                                                       const tess_xpcs_posterior *const *posteriors,
+                                                       int64_t n,
+                                                       const tess_xpcs_combine_config *config,
+                                                       tess_xpcs_posterior **out);
+
 TESS_END_DECLS
 
 #endif

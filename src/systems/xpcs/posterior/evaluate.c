@@ -98,6 +98,12 @@ tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
     return TESS_OK;
 }
 
+// A shard knows less than the fit.
+static double n_parts(const tess_xp_sampler *s)
+{
+    return s->config.shard > 0 ? (double)s->config.n_shard : 1;
+}
+
 // Covariance of the free parameters, by the fit. What the data do not tell, or a bound cuts off, is
 // spread over the range.
 static void covariance_of_fit(const tess_xp_sampler *s, double trust, double *covariance)
@@ -105,12 +111,13 @@ static void covariance_of_fit(const tess_xp_sampler *s, double trust, double *co
     const int64_t n = s->coords.n - 1;
     const int64_t n_all = s->fit->n_covariance;
     const int64_t before = n_all - s->density.n_param;
+    const double parts = n_parts(s);
     double sd[TESS_XPCS_MAX_PARAM];
     bool is_known[TESS_XPCS_MAX_PARAM];
     for (int64_t i = 0; i < n; i++) {
         const int64_t k = s->coords.index[i];
         const double most = MOST_SPREAD * (s->density.theta[k].upper - s->density.theta[k].lower);
-        sd[i] = sqrt(s->fit->covariance[(before + k) * n_all + before + k]);
+        sd[i] = sqrt(parts * s->fit->covariance[(before + k) * n_all + before + k]);
         is_known[i] = sd[i] > 0 && sd[i] < most;
         sd[i] = is_known[i] ? sd[i] : most;
     }
@@ -197,6 +204,6 @@ bool tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, doubl
         }
     }
     covariance[s->coords.n * s->coords.n - 1] =
-        0.5 / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
+        0.5 * n_parts(s) / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
     return true;
 }

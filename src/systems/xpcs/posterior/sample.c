@@ -12,8 +12,8 @@
 
 static tess_status settle_config(tess_xpcs_sample_config *c)
 {
-    if (c->modes || c->shard) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "modes, shard: not in this version; leave them 0");
+    if (c->modes) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "modes: not in this version; leave it 0");
     }
     if (!(c->temper > 0)) {
         c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;

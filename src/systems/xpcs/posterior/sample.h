@@ -50,6 +50,7 @@ typedef struct tess_xp_sampler {
     tess_context *ctx;
     tess_device *device;
     tess_xpcs_data *data;
+    tess_xpcs_data *shard; // the part that is sampled, else NULL
     tess_xpcs_model model;
     tess_xpcs_fit_config fit_config;
     tess_xpcs_sample_config config;

@@ -3,6 +3,7 @@
 #include "numerics/nuts.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/posterior/moves.h"
+#include "systems/xpcs/posterior/shards.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,7 +104,7 @@ static tess_status set_density(tess_xp_sampler *s)
         TESS_FAIL(TESS_E_NUMERIC, "the data have no noise that could be estimated; give "
                                   "noise_scale");
     }
-    d->noise_scale = 1.5 * scale;
+    d->noise_scale = 1.5 * scale * widen;
     return TESS_OK;
 }
 
@@ -149,7 +150,7 @@ static tess_status create_posterior(tess_xp_sampler *s)
                                             .n_draw = c->n_draw,
                                             .n_param = d->n_param,
                                             .n_angle = d->n_angle,
-                                            .noise_scale = d->noise_scale / 1.5,
+                                            .noise_scale = d->noise_scale / 1.5 / sqrt(c->temper),
                                             .n_warmup = c->n_warmup,
                                             .seed = c->seed,
                                             .model_mode = s->model.mode,
@@ -191,7 +192,12 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
     const int64_t n_chain = s->config.n_chain;
     tess_blocks_init(&s->blocks, &s->ctx->heap);
     tess_text_init(&s->warnings, &s->ctx->heap);
-    TESS_TRY(set_density(s));
+    TESS_TRY(set_density(s)); // the noise is that of the whole
+    if (s->config.shard > 0) {
+        TESS_TRY(tess_xp_shard_make(s->ctx, s->data, &s->config, &s->shard));
+        s->data = s->shard;
+        s->density.mean = s->data->info.mean;
+    }
     tess_xp_coords_make(&s->density, s->fit->theta, &s->coords);
     if (s->config.coords == 1) {
         tess_xp_coords_make_upstream(&s->density, &s->coords);
@@ -219,4 +225,5 @@ void tess_xp_sampler_close(tess_xp_sampler *s)
     tess_xp_pass_close(&s->pass);
     tess_xp_weights_destroy(&s->weights);
     tess_blocks_free(&s->blocks);
+    tess_xpcs_data_destroy(s->shard);
 }

@@ -1,0 +1,35 @@
+// Shards on their way to the whole.
+#ifndef TESS_XPCS_POSTERIOR_COMBINE_H
+#define TESS_XPCS_POSTERIOR_COMBINE_H
+
+#include "systems/xpcs/posterior/sample.h"
+
+// A vector of a draw: coordinates of theta and the noise in which posteriors are nearly normal,
+// then contrasts and offsets.
+typedef struct tess_xp_combine {
+    tess_context *ctx;
+    tess_xpcs_combine_config config;
+    const tess_xpcs_posterior *const *shards;
+    int64_t n_shard;
+    tess_xp_coords coords;
+    int64_t n;      // of the vector
+    int64_t n_draw; // of each shard, all chains
+    tess_blocks blocks;
+    uint8_t *is_used;
+    double *x;         // [n_shard][n_draw][n]
+    double *mean;      // [n_shard][n]
+    double *precision; // [n_shard][n][n]
+    double *root;      // [n][n] of the sum of the precisions
+    tess_text warnings;
+} tess_xp_combine;
+
+static inline const tess_xpcs_posterior_info *tess_xp_combine_info(const tess_xp_combine *c,
+                                                                   int64_t shard)
+{
+    return &c->shards[shard]->info;
+}
+
+// Why the draws of a shard cannot be used, its vectors x being there; NULL: they can.
+const char *tess_xp_combine_fault(const tess_xp_combine *combine, int64_t shard);
+
+#endif

@@ -1,0 +1,168 @@
+// Shards of the data, sampled each for itself and combined, against all data at once.
+#include "xpcs_posterior_fixture.h"
+
+#include "tessera/xpcs/simulate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N_SHARD = 4 };
+
+// Every point is in one shard and no other.
+static void shards_are_a_partition(void **state)
+{
+    (void)state;
+    golden g;
+    golden_fit f;
+    golden_open(&g, "xpcs/posterior_static");
+    golden_fit_open(&g, &f);
+    f.config.method = TESS_XPCS_METHOD_LAPLACE;
+    f.config.n_draw = 10;
+    f.config.n_shard = N_SHARD;
+    for (int32_t strategy = 0; strategy < 3; strategy++) {
+        int64_t n = 0;
+        f.config.shard_strategy = strategy;
+        for (int64_t k = 1; k <= N_SHARD; k++) {
+            tess_xpcs_posterior *p = NULL;
+            f.config.shard = k;
+            golden_sample(&g, &f, &p);
+            const int64_t own = tess_xpcs_posterior_get_info(p)->n_point;
+            assert_true(own > g.data->info.n_used / N_SHARD / 2);
+            n += own;
+            tess_xpcs_posterior_destroy(p);
+        }
+        assert_int_equal(n, g.data->info.n_used);
+    }
+    f.config.shard = N_SHARD + 1;
+    tess_xpcs_posterior *none = NULL;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, f.fit, &f.fit_config, &f.config, &none),
+                 TESS_E_RANGE, "shard: 5 of 4");
+    golden_fit_close(&f);
+    golden_close(&g);
+}
+
+static void moments(const tess_xpcs_posterior_info *info, int64_t k, double *mean, double *sd)
+{
+    const int64_t n = info->n_chain * info->n_draw;
+    double squares = 0;
+    *mean = 0;
+    for (int64_t i = 0; i < n; i++) {
+        *mean += info->theta[i * info->n_param + k] / (double)n;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double d = info->theta[i * info->n_param + k] - *mean;
+        squares += d * d;
+    }
+    *sd = sqrt(squares / (double)(n - 1));
+}
+
+static void simulate(golden *g)
+{
+    tess_xpcs_simulation simulation;
+    tess_xpcs_simulation_init(&simulation, sizeof simulation);
+    simulation.n_angle = 3;
+    simulation.n_frame = 100;
+    simulation.model.mode = TESS_XPCS_STATIC_ANISOTROPIC;
+    simulation.q = 0.0054;
+    simulation.contrast = 0.3;
+    assert_ok(tess_xpcs_simulate(g->ctx, &simulation, 1, &g->data));
+    g->model = simulation.model;
+}
+
+// One that comes twice, one of another cut, and too few draws.
+static void check_mistakes(tess_context *ctx, tess_xpcs_posterior **shards)
+{
+    const tess_xpcs_posterior *const *all = (const tess_xpcs_posterior *const *)shards;
+    tess_xpcs_combine_config config;
+    tess_xpcs_combine_config_init(&config, sizeof config);
+    tess_xpcs_posterior *none = NULL;
+    tess_xpcs_posterior *second = shards[1];
+    shards[1] = shards[0];
+    assert_fails(tess_xpcs_combine(ctx, all, N_SHARD, NULL, &none), TESS_E_ARGUMENT,
+                 "shard 1 comes twice");
+    assert_fails(tess_xpcs_combine(ctx, all, 1, NULL, &none), TESS_E_MISMATCH, "not of 1 shards");
+    shards[1] = second;
+    config.min_ess = 1e9;
+    assert_fails(tess_xpcs_combine(ctx, all, N_SHARD, &config, &none), TESS_E_NUMERIC,
+                 "only 0 of 4 shards");
+}
+
+static void consensus_is_near_the_whole(void **state)
+{
+    (void)state;
+    golden g;
+    golden_fit f;
+    tess_xpcs_posterior *shards[N_SHARD] = {NULL};
+    tess_xpcs_posterior *whole = NULL;
+    tess_xpcs_posterior *both[2] = {NULL, NULL};
+    g = (golden){.ctx = unit_context(2, 0)};
+    simulate(&g);
+    f = (golden_fit){0};
+    tess_xpcs_fit_config_init(&f.fit_config, sizeof f.fit_config);
+    tess_xpcs_sample_config_init(&f.config, sizeof f.config);
+    assert_ok(tess_xpcs_fit(g.ctx, g.data, &g.model, &f.fit_config, &f.fit));
+    f.config.n_draw = 1000;
+    golden_sample(&g, &f, &whole);
+    f.config.n_shard = N_SHARD;
+    for (int64_t k = 0; k < N_SHARD; k++) {
+        f.config.shard = k + 1;
+        golden_sample(&g, &f, &shards[k]);
+    }
+    const tess_xpcs_posterior *const *all = (const tess_xpcs_posterior *const *)shards;
+    tess_xpcs_combine_config config;
+    tess_xpcs_combine_config_init(&config, sizeof config);
+    assert_ok(tess_xpcs_combine(g.ctx, all, N_SHARD, NULL, &both[0]));
+    config.is_robust_upstream = 1;
+    assert_ok(tess_xpcs_combine(g.ctx, all, N_SHARD, &config, &both[1]));
+    const tess_xpcs_posterior_info *want = tess_xpcs_posterior_get_info(whole);
+    for (int way = 0; way < 2; way++) {
+        const tess_xpcs_posterior_info *got = tess_xpcs_posterior_get_info(both[way]);
+        assert_int_equal(got->method, TESS_XPCS_METHOD_CONSENSUS);
+        assert_int_equal(got->n_point, want->n_point);
+        for (int64_t k = 0; k < want->n_param && way == 0; k++) {
+            double m[2];
+            double sd[2];
+            moments(want, k, &m[0], &sd[0]);
+            moments(got, k, &m[1], &sd[1]);
+            print_message("%s: %g +- %g, %+.3f sd, sd ratio %.3f\n", want->names[k], m[0], sd[0],
+                          (m[1] - m[0]) / sd[0], sd[1] / sd[0]);
+            assert_true(fabs(m[1] - m[0]) < 0.5 * sd[0]); // shards of 3600 points are not normal
+            assert_true(sd[1] > 0.85 * sd[0] && sd[1] < 1.15 * sd[0]);
+        }
+        tess_xpcs_posterior_destroy(both[way]);
+    }
+    check_mistakes(g.ctx, shards);
+    for (int64_t k = 0; k < N_SHARD; k++) {
+        tess_xpcs_posterior_destroy(shards[k]);
+    }
+    tess_xpcs_posterior_destroy(whole);
+    tess_xpcs_result_destroy(f.fit);
+    tess_xpcs_data_destroy(g.data);
+    tess_context_destroy(g.ctx);
+}
+
+static void plans_follow_the_size(void **state)
+{
+    (void)state;
+    golden g;
+    tess_xpcs_shard_plan plan;
+    golden_open(&g, "xpcs/posterior_laminar");
+    assert_ok(tess_xpcs_shard_plan_make(g.ctx, g.data, &g.model, NULL, 0, &plan, sizeof plan));
+    assert_int_equal(plan.n_shard, 1); // 3150 points
+    assert_int_equal(plan.n_draw, 472);
+    assert_int_equal(plan.n_warmup, 160);
+    assert_ok(tess_xpcs_shard_plan_make(g.ctx, g.data, &g.model, NULL, 7, &plan, sizeof plan));
+    assert_int_equal(plan.n_shard, 7);
+    assert_int_equal(plan.points_per_shard, 450);
+    golden_close(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shards_are_a_partition),
+        cmocka_unit_test(consensus_is_near_the_whole),
+        cmocka_unit_test(plans_follow_the_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
