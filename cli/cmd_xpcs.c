@@ -1,4 +1,4 @@
-// tessera xpcs fit.
+// tessera xpcs fit and mcmc.
 
 #include "xpcs.h"
 
@@ -13,26 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int check_method(const cli *c, const xpcs_job *j)
-{
-    const char *method = c->values.xpcs.method ? c->values.xpcs.method
-                                               : tess_xpcs_settings_get_info(j->settings)->method;
-    if (strcmp(method, "nlsq") == 0 || method[0] == '\0') {
-        return 0;
-    }
-    if (c->values.xpcs.method) {
-        return console_fail(69, "--method %s: sampling is not in this version; nlsq fits", method);
-    }
-    console_note("method %s: sampling is not in this version; fitting only", method);
-    return 0;
-}
-
 // The file that is written first, for free(); NULL: no memory.
-static char *first_file(const char *folder)
+static char *first_file(const xpcs_job *j, const char *folder)
 {
     char *path = malloc(strlen(folder) + 32);
     if (path) {
-        sprintf(path, "%s/nlsq/parameters.json", folder);
+        sprintf(path, "%s/%s/parameters.json", folder, j->method == XPCS_CMC ? "cmc" : "nlsq");
     }
     return path;
 }
@@ -43,7 +29,8 @@ static int check_own(cli *c, xpcs_job *j, const char *path)
     struct stat there;
     int is_own = 1;
 
-    if (path && c->values.resume && !c->values.overwrite && stat(path, &there) == 0) {
+    if (path && c->values.resume && !c->values.overwrite && j->method != XPCS_CMC &&
+        stat(path, &there) == 0) {
         CLI_TRY(xpcs_status(
             c, j, tess_xpcs_fit_is_of(c->ctx, j->data, &j->model, &j->fit_config, path, &is_own)));
     }
@@ -53,7 +40,7 @@ static int check_own(cli *c, xpcs_job *j, const char *path)
 
 static int check_results(cli *c, xpcs_job *j, const char *folder)
 {
-    char *first = first_file(folder);
+    char *first = first_file(j, folder);
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
     }
@@ -63,10 +50,10 @@ static int check_results(cli *c, xpcs_job *j, const char *folder)
 }
 
 // Without --overwrite the results of another fit stay, whatever the folder holds besides.
-static int check_absent(const cli *c, const char *folder)
+static int check_absent(const cli *c, const xpcs_job *j, const char *folder)
 {
     struct stat there;
-    char *first = first_file(folder);
+    char *first = first_file(j, folder);
 
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
@@ -132,6 +119,19 @@ static int explain_cut(const cli *c, const char *folder)
                         folder);
 }
 
+static int write_report(cli *c, xpcs_job *j)
+{
+    const int overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
+
+    if (!c->values.report) {
+        return 0;
+    }
+    CLI_TRY(job_status(
+        c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model, c->values.report, overwrite)));
+    console_note("report written to %s", c->values.report);
+    return 0;
+}
+
 static int write_results(cli *c, xpcs_job *j, const char *folder)
 {
     const cli_xpcs_values *v = &c->values.xpcs;
@@ -155,11 +155,7 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     }
     CLI_TRY(job_status(c, status));
     CLI_TRY(write_summary(c, j, folder));
-    if (c->values.report) {
-        CLI_TRY(job_status(c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model,
-                                               c->values.report, config.overwrite)));
-        console_note("report written to %s", c->values.report);
-    }
+    CLI_TRY(write_report(c, j));
     console_note("results written to %s", folder);
     return 0;
 }
@@ -193,17 +189,35 @@ static void forget_checkpoints(cli *c, const xpcs_job *j)
     }
 }
 
+static int fit_and_sample(cli *c, xpcs_job *j, const char *folder)
+{
+    CLI_TRY(
+        xpcs_status(c, j, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
+    if (j->method != XPCS_CMC) {
+        CLI_TRY(write_results(c, j, folder));
+    } else {
+        CLI_TRY(write_report(c, j));
+    }
+    if (j->method != XPCS_NLSQ) {
+        CLI_TRY(xpcs_sample(c, j, folder));
+    }
+    CLI_TRY(xpcs_print_fit(c, j, folder));
+    forget_checkpoints(c, j);
+    const int fitted = verdict(c, j);
+    const int drawn = j->posterior ? xpcs_draws_verdict(c, j) : 0;
+    return fitted ? fitted : drawn;
+}
+
 static int run_fit(cli *c, xpcs_job *j)
 {
     CLI_TRY(xpcs_check_drawing(c));
     CLI_TRY(xpcs_open_session(c, j));
-    CLI_TRY(check_method(c, j));
     const char *folder = c->values.output;
     const char *path = c->n_operand > 0 ? c->operands[0] : c->values.xpcs.data_file;
     if (c->values.xpcs.plot_simulated) {
         return xpcs_draw(c, j, folder, path);
     }
-    CLI_TRY(check_absent(c, folder));
+    CLI_TRY(check_absent(c, j, folder));
     if (!path && j->config) {
         return console_fail(78,
                             "%s: experimental_data.file_path is missing, and no file of data is "
@@ -221,16 +235,12 @@ static int run_fit(cli *c, xpcs_job *j)
     CLI_TRY(job_check_options(c));
     CLI_TRY(xpcs_open_data(c, j, path));
     CLI_TRY(check_results(c, j, folder));
+    CLI_TRY(xpcs_take_warm_start(c, j));
     CLI_TRY(xpcs_announce(c, j));
-    if (c->values.dry_run) {
-        return 0;
+    if (j->method != XPCS_NLSQ) {
+        CLI_TRY(xpcs_announce_draws(c, j));
     }
-    CLI_TRY(
-        xpcs_status(c, j, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
-    CLI_TRY(write_results(c, j, folder));
-    CLI_TRY(xpcs_print_fit(c, j, folder));
-    forget_checkpoints(c, j);
-    return verdict(c, j);
+    return c->values.dry_run ? 0 : fit_and_sample(c, j, folder);
 }
 
 int cmd_xpcs_fit(cli *c)

@@ -35,13 +35,44 @@ static const opt_def data_options[] = {DATA_OPTIONS};
 
 static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
 
+// Of --method cmc and both; those of the original that change nothing here say so.
+#define SAMPLING_OPTIONS                                                                           \
+    TEXT("n-samples", xpcs.n_samples, "N", "draws of each chain (default 1500)"),                  \
+        TEXT("n-warmup", xpcs.n_warmup, "N",                                                       \
+             "draws of each chain before, that learn the steps (default 500)"),                    \
+        TEXT("n-chains", xpcs.n_chains, "N", "chains (default 4)"),                                \
+        TEXT("target-accept", xpcs.target_accept, "X",                                             \
+             "acceptance that steps are made for (default 0.85)"),                                 \
+        TEXT("max-tree-depth", xpcs.max_tree_depth, "N",                                           \
+             "doublings of a path at most (default 10)"),                                          \
+        CHOICE("priors", xpcs.priors, "wide|upstream",                                             \
+               "so wide that the data decide (default), or the original's"),                       \
+        TEXT("prior", xpcs.prior, "LIST",                                                          \
+             "mean and standard deviation of priors, such as D0=1e4:2e3,contrast=0.3:0.1"),        \
+        TEXT("noise-scale", xpcs.noise_scale, "X",                                                 \
+             "noise of a point, of which 1.5 times is its prior's scale (default: estimated)"),    \
+        TEXT("mcmc-seed", xpcs.mcmc_seed, "N", "seed of the chains (default: --seed)"),            \
+        PATH("nlsq-result", 0, xpcs.nlsq_result, PATH_READ, NULL,                                  \
+             "begin with the parameters of this folder of results, or parameters.json"),           \
+        FLAG("no-nlsq-warmstart", xpcs.no_warmstart,                                               \
+             "accepted: chains begin around the minimum, priors never know of it"),                \
+        TEXT("cmc-num-shards", xpcs.num_shards, "N",                                               \
+             "accepted: all data are sampled at once, which is exact"),                            \
+        CHOICE("cmc-backend", xpcs.cmc_backend, "auto|pjit|multiprocessing|pbs",                   \
+               "accepted: chains share every pass over the data"),                                 \
+        FLAG("cmc-plot-diagnostics", xpcs.cmc_plot_diagnostics, "accepted: the report has them"),  \
+        FLAG("dense-mass-matrix", xpcs.dense_mass, "accepted: it always is"),                      \
+        TEXT("gpu-memory-fraction", xpcs.gpu_memory_fraction, "X",                                 \
+             "accepted: see --device-memory-limit")
+
 static const opt_def fit_options[] = {
     PATH("data-file", 0, xpcs.data_file, PATH_READ, NULL,
          "the data, instead of the operand or the configuration's file_path"),
     PATH("output-dir", 0, xpcs.output_dir, PATH_INTO, NULL, "same as --output"),
     FLAG("static-mode", xpcs.static_mode, "same as --mode static_anisotropic"),
     FLAG("laminar-flow", xpcs.laminar_flow, "same as --mode laminar_flow"),
-    CHOICE("method", xpcs.method, "nlsq|cmc|both", "nlsq fits; sampling is not in this version"),
+    CHOICE("method", xpcs.method, "nlsq|cmc|both",
+           "nlsq fits, cmc samples the posterior around the fit, both writes both"),
     TEXT("max-iterations", xpcs.max_iterations, "N", "most evaluations; same as --max-nfev"),
     TEXT("tolerance", xpcs.tolerance, "X", "sets ftol, xtol and gtol at once"),
     TEXT("initial-d0", xpcs.starts[0], "X", "start of D0 in Å²/s"),
@@ -73,7 +104,9 @@ static const opt_def fit_options[] = {
     FLAG("no-surfaces", xpcs.no_surfaces, "write no fitted_data.npz"),
     CHOICE("output-format", xpcs.output_format, "yaml|json|npz",
            "also write the summary homodyne_results.* in this format"),
-    FLAG("strict", xpcs.strict, "exit with 1 if the fit did not converge or has warnings"),
+    SAMPLING_OPTIONS,
+    FLAG("strict", xpcs.strict,
+         "exit with 1 if the fit or the chains did not converge or have warnings"),
     FLAG("force-cpu", xpcs.force_cpu, "same as --device cpu"),
     FLAG("no-jit", xpcs.no_jit, "accepted; nothing is compiled at run time"),
     DATA_OPTIONS,
@@ -114,7 +147,9 @@ static const opt_def config_options[] = {
 #define RESULT_NAMES                                                                               \
     "report.html|result.h5|homodyne_results.json|homodyne_results.yaml|homodyne_results.npz|"      \
     "nlsq/fitted_data.npz|"                                                                        \
-    "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json"
+    "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json|"          \
+    "cmc/parameters.json|cmc/diagnostics.json|cmc/analysis_results_cmc.json|cmc/samples.npz|"      \
+    "cmc/inference_data.nc|cmc/fitted_data.npz"
 
 static const cli_command commands[] = {
     {.name = "xpcs fit",
@@ -133,6 +168,22 @@ static const cli_command commands[] = {
                  "tessera xpcs fit --config homodyne_config.yaml --save-plots\n"
                  "tessera xpcs fit big.txc2 --gap 2e6 -o big --memory-limit 1G --checkpoint work "
                  "--resume\n",
+     .run = cmd_xpcs_fit},
+    {.name = "xpcs mcmc",
+     .operands = "[INPUT] [--config FILE]",
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
+     OWN_OPTIONS(fit_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
+     .summary = "fit, then draw from the exact posterior; same as xpcs fit --method cmc",
+     .output = "folder of the results (default: the configuration's, else ./homodyne_results)",
+     .output_role = PATH_INTO,
+     .output_names = RESULT_NAMES,
+     .examples = "tessera xpcs mcmc run42.hdf --gap 2e6 -o run42 --report draws.html\n"
+                 "tessera xpcs mcmc --config homodyne_config.yaml --method both --n-samples 4000\n"
+                 "tessera xpcs mcmc run43.hdf --gap 2e6 -o run43 --nlsq-result run42\n",
      .run = cmd_xpcs_fit},
     {.name = "xpcs simulate",
      .operands = "-o FILE",
@@ -198,7 +249,6 @@ static const cli_command commands[] = {
                  "tessera xpcs config validate run42.yaml\n"
                  "tessera xpcs config show run42.yaml\n",
      .run = cmd_xpcs_config},
-    {.name = "xpcs mcmc", .summary = "sample the posterior of a fit"},
 };
 
 const cli_command_list cli_xpcs_commands = {commands, COUNT(commands)};

@@ -58,7 +58,7 @@ typedef struct opt_item {
     const char *hints;
 } opt_item;
 
-enum { OPT_CAPACITY = 128 };
+enum { OPT_CAPACITY = 160 };
 
 typedef struct opt_list {
     opt_item items[OPT_CAPACITY];

@@ -288,8 +288,13 @@ static void place_in_folder(maker *m, const char *made, const char *name)
         char inside[PATH_MAX];
         snprintf(inside, sizeof inside, "%.*s", (int)length, at);
         const char *slash = strrchr(inside, '/');
+        const size_t n_path = strlen(m->path);
+        const int is_it = n_path >= length && strcmp(m->path + n_path - length, inside) == 0;
         if (strcmp(slash ? slash + 1 : inside, name) == 0) {
             snprintf(m->line->made, sizeof m->line->made, "%.3000s/%.900s", made, inside);
+        }
+        if (is_it) { // nlsq/parameters.json, not cmc/parameters.json
+            return;
         }
         at += length + (at[length] == '|');
     }

@@ -52,6 +52,23 @@ typedef struct cli_xpcs_values {
     const char *layout;
     const char *filter;
     const char *mode; // of a template
+    // Of sampling.
+    int cmc_plot_diagnostics;
+    int no_warmstart;
+    int dense_mass;
+    const char *n_samples;
+    const char *n_warmup;
+    const char *n_chains;
+    const char *num_shards;
+    const char *cmc_backend;
+    const char *nlsq_result;
+    const char *target_accept;
+    const char *max_tree_depth;
+    const char *priors;
+    const char *prior; // of single parameters
+    const char *noise_scale;
+    const char *mcmc_seed;
+    const char *gpu_memory_fraction;
 } cli_xpcs_values;
 
 // Options of the clifford commands that are not in a parameter table.

@@ -27,6 +27,8 @@ typedef struct xpcs_lists {
 
 enum { XPCS_MAX_RECORDED = 128 };
 
+typedef enum xpcs_method { XPCS_NLSQ, XPCS_CMC, XPCS_BOTH } xpcs_method;
+
 typedef struct xpcs_job {
     tess_context *reader;         // owned; the configuration's, before there are threads
     tess_xpcs_settings *settings; // owned
@@ -46,7 +48,16 @@ typedef struct xpcs_job {
     int n_recorded;
     tess_xpcs_data *data;     // owned
     tess_xpcs_result *result; // owned
+    xpcs_method method;
+    tess_xpcs_sample_config sample_config;
+    double prior_mean[TESS_XPCS_MAX_PARAM];
+    double prior_sd[TESS_XPCS_MAX_PARAM];
+    tess_xpcs_posterior *posterior; // owned
+    tess_xpcs_diagnosis *diagnosis; // owned
 } xpcs_job;
+
+// xpcs fit and xpcs mcmc.
+int xpcs_is_fit(const cli *c);
 
 // Reads --config, opens the session with what it says of the machine, and fills the structs of the
 // command's tables: defaults, configuration, flags.
@@ -82,6 +93,22 @@ int xpcs_write_filter(FILE *file, const xpcs_job *j);
 int xpcs_check_drawing(const cli *c);
 // Pictures of the data at path, or of the model, where that is all that was asked for.
 int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path);
+
+// Takes the options of sampling, which the configuration has been told already.
+int xpcs_take_sampling(const cli *c, xpcs_job *j);
+// "D0=10000:2000" of what neither default nor wide priors say; 0: nothing.
+int xpcs_write_priors(FILE *file, const xpcs_job *j);
+
+// --nlsq-result: where another fit ended is where this one starts.
+int xpcs_take_warm_start(cli *c, xpcs_job *j);
+
+// Says what sampling will take, with --dry-run.
+int xpcs_announce_draws(cli *c, const xpcs_job *j);
+// Samples around the fit of the job, writes folder/cmc, and what the report has of it.
+int xpcs_sample(cli *c, xpcs_job *j, const char *folder);
+void xpcs_print_draws(const xpcs_job *j);
+// The last word: with --strict doubtful draws fail.
+int xpcs_draws_verdict(const cli *c, const xpcs_job *j);
 
 // What was planned: on stderr, with --dry-run on stdout.
 int xpcs_announce(cli *c, xpcs_job *j);

@@ -196,6 +196,9 @@ static void print_lines(const xpcs_job *j, const char *folder)
     print_range("contrast", r->contrast, r->contrast_sd, r->n_angle);
     print_range("offset", r->offset, r->offset_sd, r->n_angle);
     print_minima(r);
+    if (j->posterior) {
+        xpcs_print_draws(j);
+    }
     printf("\nresults in %s\n", folder);
 }
 
@@ -203,6 +206,7 @@ int xpcs_print_fit(cli *c, const xpcs_job *j, const char *folder)
 {
     tess_json *json = NULL;
     char *text = NULL;
+    char *draws = NULL;
 
     if (!c->values.json) {
         if (!c->values.quiet) {
@@ -210,10 +214,15 @@ int xpcs_print_fit(cli *c, const xpcs_job *j, const char *folder)
         }
         return 0;
     }
-    CLI_CALL(tess_xpcs_result_json(c->ctx, j->result, &text));
-    const tess_status status = tess_json_create(c->ctx, 2, &json);
+    tess_status status = tess_xpcs_result_json(c->ctx, j->result, &text);
+    if (status == TESS_OK && j->posterior) {
+        status = tess_xpcs_draws_json(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
+                                      j->diagnosis, j->result, &j->sample_config, &draws);
+    }
+    status = status == TESS_OK ? tess_json_create(c->ctx, 2, &json) : status;
     if (status != TESS_OK) {
         tess_text_free(text);
+        tess_text_free(draws);
         return console_status(status);
     }
     tess_json_object_begin(json, NULL);
@@ -221,10 +230,14 @@ int xpcs_print_fit(cli *c, const xpcs_job *j, const char *folder)
     tess_json_text(json, "folder", folder);
     xpcs_write_data(json, tess_xpcs_data_get_info(j->data));
     tess_json_raw(json, "result", text);
+    if (draws) {
+        tess_json_raw(json, "draws", draws);
+    }
     tess_json_object_end(json);
     const int code = job_print_json(json);
     tess_json_destroy(json);
     tess_text_free(text);
+    tess_text_free(draws);
     return code;
 }
 

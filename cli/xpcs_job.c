@@ -28,13 +28,18 @@ static int has_flag(const cli *c, const char *name)
     return flag_of(c, name) != NULL;
 }
 
+int xpcs_is_fit(const cli *c)
+{
+    return strcmp(c->command->name, "xpcs fit") == 0 || strcmp(c->command->name, "xpcs mcmc") == 0;
+}
+
 // Two ways to say one thing, of which one would be dropped without a word.
 static int check_conflicts(const cli *c)
 {
     const cli_values *v = &c->values;
     const cli_xpcs_values *x = &v->xpcs;
     const char *mode = flag_of(c, "sigma_mode");
-    const int is_fit = strcmp(c->command->name, "xpcs fit") == 0;
+    const int is_fit = xpcs_is_fit(c);
     const struct {
         int is_both;
         const char *one;
@@ -91,6 +96,16 @@ static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
         {"--tolerance", "optimization.nlsq.tolerance", v->tolerance},
         {"--tolerance", "optimization.nlsq.xtol", v->tolerance},
         {"--tolerance", "optimization.nlsq.gtol", v->tolerance},
+        {"--n-samples", "optimization.mcmc.num_samples", v->n_samples},
+        {"--n-warmup", "optimization.mcmc.num_warmup", v->n_warmup},
+        {"--n-chains", "optimization.mcmc.num_chains", v->n_chains},
+        {"--target-accept", "optimization.mcmc.target_accept_prob", v->target_accept},
+        {"--max-tree-depth", "optimization.mcmc.max_tree_depth", v->max_tree_depth},
+        {"--priors", "optimization.mcmc.priors", v->priors},
+        {"--noise-scale", "optimization.mcmc.noise_scale", v->noise_scale},
+        {"--cmc-num-shards", "optimization.cmc.sharding.num_shards", v->num_shards},
+        {"--seed", "optimization.mcmc.seed", v->mcmc_seed ? NULL : flag_of(c, "seed")},
+        {"--mcmc-seed", "optimization.mcmc.seed", v->mcmc_seed},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (!values[i].text) {
@@ -157,7 +172,7 @@ static int take_paths(cli *c, const tess_xpcs_settings_info *info)
 {
     cli_values *v = &c->values;
 
-    if (strcmp(c->command->name, "xpcs fit") == 0) {
+    if (xpcs_is_fit(c)) {
         v->output = v->output ? v->output : v->xpcs.output_dir;
         v->xpcs.output_dir = NULL; // one place, named once
         const char *configured = info->output_folder[0] ? info->output_folder : "homodyne_results";
@@ -211,7 +226,11 @@ static int fill_structs(cli *c, xpcs_job *j, const settings_files *files)
         CLI_TRY(settings_apply(&c->system[i], files, xpcs_struct_of(j, c->system[i].table)));
     }
     take_data_options(c, j);
-    return strcmp(c->command->name, "xpcs fit") == 0 ? xpcs_take_starts(c, j) : 0;
+    if (!xpcs_is_fit(c)) {
+        return 0;
+    }
+    CLI_TRY(xpcs_take_starts(c, j));
+    return xpcs_take_sampling(c, j);
 }
 
 int xpcs_open_session(cli *c, xpcs_job *j)
@@ -234,6 +253,7 @@ int xpcs_open_session(cli *c, xpcs_job *j)
     j->model = info->model;
     j->data_config = info->data;
     j->fit_config = info->fit;
+    j->sample_config = *info->sample;
     tess_xpcs_simulation_init(&j->simulation, sizeof j->simulation);
     j->fit_config.has_sigma |= has_flag(c, "sigma");
     if (has_config) {
@@ -326,6 +346,8 @@ int xpcs_announce(cli *c, xpcs_job *j)
 
 void xpcs_close(xpcs_job *j)
 {
+    tess_xpcs_diagnosis_destroy(j->diagnosis);
+    tess_xpcs_posterior_destroy(j->posterior);
     tess_xpcs_result_destroy(j->result);
     tess_xpcs_data_destroy(j->data);
     tess_xpcs_settings_destroy(j->settings);

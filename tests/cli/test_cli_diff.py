@@ -279,7 +279,7 @@ def test_rerun_of_what_cannot_be(tessera, epochs, tmp_path):
     assert tessera("rerun", "epochs.npy").returncode == 65
     assert tessera("rerun", "none.npy").returncode == 66
     (tmp_path / "epochs.npy.json").write_text(
-        json.dumps({"schema": "tessera.provenance/1", "command": ["xpcs", "mcmc"]})
+        json.dumps({"schema": "tessera.provenance/1", "command": ["xpcs", "nothing"]})
     )
     result = tessera("rerun", "epochs.npy")
     assert (result.returncode, "does not have" in result.stderr) == (65, True)

@@ -10,7 +10,7 @@ TEXTS = {
     "help_group": ["config", "--help"],
     "help_environment": ["help", "environment"],
     "help_exit_codes": ["help", "exit-codes"],
-    "help_absent": ["help", "xpcs", "mcmc"],
+    "help_xpcs_mcmc": ["help", "xpcs", "mcmc"],
     "help_clifford": ["help", "clifford"],
     "help_clifford_bench": ["clifford", "bench", "--help"],
     "help_xpcs": ["help", "xpcs"],
@@ -49,7 +49,6 @@ TEXTS = {
     "clifford_table": ["clifford", "table", "+++"],
     "clifford_table_outer": ["clifford", "table", "3,0,1", "--product", "outer"],
     "clifford_table_terms": ["clifford", "table", "--signature=-", "--terms"],
-    "absent_sampling": ["xpcs", "mcmc"],
 }
 
 

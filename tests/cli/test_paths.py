@@ -65,6 +65,8 @@ LINES = {
     "decode report": ["result.h5", "--recording", "rec.npz", "-o", "new/r.html", *ENGINE],
     "xpcs fit": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
                  "--save-plots", "--output-format", "json", "--checkpoint", "new/work", *ENGINE],
+    "xpcs mcmc": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
+                  "--n-samples", "8", "--n-warmup", "20", "--checkpoint", "new/work", *ENGINE],
     "xpcs simulate": ["-o", "new/r.hdf", "--n-angle", "2", "--n-frame", "24", *ENGINE],
     "xpcs inspect": ["run.hdf", *ENGINE],
     "xpcs convert": ["run.hdf", "-o", "new/r.txc2", "--cache", "new/cache", *ENGINE],
@@ -446,7 +448,8 @@ def test_the_table_knows_what_a_fit_writes(inputs):
     words = [w for w in LINES["xpcs fit"] if w not in ("--report", "new/r.html")]
     assert inputs("xpcs", "fit", *words).returncode == 0
     for kind in ("yaml", "npz"):
-        words = [*words, "--overwrite", "--output-format", kind]
+        words = [*words, "--overwrite", "--output-format", kind, "--method", "both", "--n-samples",
+                 "8", "--n-warmup", "20"]
         assert inputs("xpcs", "fit", *words).returncode == 0
     found = {n for n in files_below(inputs.directory / "new/fit") if not n.endswith(".png")}
     assert found == set(COMMANDS["xpcs fit"]["output_names"])

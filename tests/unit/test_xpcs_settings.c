@@ -166,7 +166,7 @@ static void golden_laminar(void **state)
                     "39 keys of the original without effect here: metadata.analysis_");
     assert_contains(info->notices, "metadata.config_version 2.23.2");
     assert_contains(info->notices, "shear kernel: upstream");
-    assert_contains(info->notices, "for sampling, which is not in this version");
+    assert_contains(info->notices, "of the original's sampling without effect");
     tess_xpcs_settings_destroy(settings);
 }
 

@@ -263,7 +263,7 @@ static const right odd[] = {
      "phi_filtering.enabled: no is text to PyYAML; read as true or false"},
     {STATIC "optimization: {nlsq: {cmaes: {enable: yes}}}\n",
      "a search from 32 starts takes the place of CMA-ES"},
-    {STATIC "optimization: {method: cmc}\n", "optimization.method cmc: sampling is not in this"},
+    {STATIC "optimization: {method: vi}\n", "optimization.method vi: not in this"},
     {STATIC "optimization: {nlsq: {anti_degeneracy: {per_angle_mode: auto}}}\n",
      "per_angle_mode auto means individual for static modes"},
     {STATIC "phi_filtering: {target_ranges: [{min_angle: 1, max_angle: 2}]}\n",

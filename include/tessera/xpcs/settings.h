@@ -2,7 +2,7 @@
 #ifndef TESSERA_XPCS_SETTINGS_H
 #define TESSERA_XPCS_SETTINGS_H
 
-#include "tessera/xpcs/fit.h"
+#include "tessera/xpcs/posterior.h"
 
 TESS_BEGIN_DECLS
 
@@ -26,6 +26,7 @@ typedef struct tess_xpcs_settings_info {
     const char *device;          /* "" if not said */
     const char *method;          /* "nlsq", "cmc", ... */
     const char *notices;         /* what was ignored or read in another way, a line each */
+    const tess_xpcs_sample_config *sample; /* optimization.mcmc and the priors */
 } tess_xpcs_settings_info;
 
 /**

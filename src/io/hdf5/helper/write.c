@@ -147,12 +147,25 @@ static hid_t create_dataset(const tess_h5_array *array, const char *name, const 
     return dataset;
 }
 
+static bool is_ascii(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text >= 128) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // A text of fixed length, zero included, as the scales' convention wants it.
 static herr_t put_fixed_text(hid_t object, const char *name, const char *text)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
     const hid_t space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, strlen(text) + 1);
+    if (!is_ascii(text)) {
+        H5Tset_cset(type, H5T_CSET_UTF8);
+    }
     const hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     const herr_t result = attribute >= 0 ? H5Awrite(attribute, type, text) : -1;
     tess_h5_close_id(attribute);

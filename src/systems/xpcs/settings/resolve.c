@@ -266,11 +266,12 @@ static void resolve_rest(tess_xp_resolution *r)
     if (method != NULL) {
         r->info.method = methods[(int)method->number];
     }
-    if (strcmp(r->info.method, "nlsq") != 0) {
-        tess_text_printf(&r->notices,
-                         "optimization.method %s: sampling is not in this version; the "
-                         "least-squares fit is\n",
-                         r->info.method);
+    if (method != NULL && method->number >= 4) {
+        tess_text_printf(
+            &r->notices,
+            "optimization.method %s: not in this version; nlsq is taken, cmc samples\n",
+            r->info.method);
+        r->info.method = methods[0];
     }
     if (level != NULL) {
         r->info.log_level = levels[(int)level->number];
@@ -329,6 +330,7 @@ static tess_status resolve_all(tess_xp_resolution *r)
     store_all(r);
     TESS_TRY(resolve_model(r));
     TESS_TRY(tess_xp_resolve_data(r));
+    TESS_TRY(tess_xp_resolve_sampling(r));
     TESS_TRY(tess_xp_resolve_params(r));
     resolve_sigma(r);
     resolve_scaling(r);
@@ -337,7 +339,8 @@ static tess_status resolve_all(tess_xp_resolution *r)
     resolve_streaming(r);
     TESS_TRY(resolve_memory(r));
     resolve_rest(r);
-    report_keys(r, TESS_XP_SAMPLING, "for sampling, which is not in this version");
+    report_keys(r, TESS_XP_SAMPLING,
+                "of the original's sampling without effect: all data are sampled at once");
     report_keys(r, TESS_XP_NO_EFFECT, "of the original without effect here");
     return tess_text_finish(&r->notices, &r->info.notices);
 }

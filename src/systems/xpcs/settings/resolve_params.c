@@ -4,6 +4,7 @@
 #include "systems/xpcs/settings/settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // Positions 0..6 are the physical parameters, then contrast and offset.
@@ -19,6 +20,7 @@ typedef struct params {
     uint8_t *is_fixed;
     bool is_active[N_PHYSICAL];
     bool was_aliased[N_NAME];
+    double *prior; // [2][TESS_XPCS_MAX_PARAM] of the sampler: means, standard deviations
     bool has_start;
     bool has_fixed;
     bool has_scale;
@@ -233,6 +235,55 @@ static tess_status take_bounds(params *p, const tess_xp_value *name, const tess_
     return TESS_OK;
 }
 
+// A prior of the file, in the sampler's arrays, which are the settings' own.
+static void set_prior(params *p, int64_t index, const tess_xp_value *mean, const tess_xp_value *sd)
+{
+    double *means = p->prior;
+    double *sds = p->prior + TESS_XPCS_MAX_PARAM;
+    double *pair = index == CONTRAST ? p->r->sample->contrast_prior : p->r->sample->offset_prior;
+    double *to_mean = index < N_PHYSICAL ? &means[index] : &pair[0];
+    double *to_sd = index < N_PHYSICAL ? &sds[index] : &pair[1];
+    *to_mean = mean != NULL ? mean->number : *to_mean;
+    *to_sd = sd != NULL ? sd->number : *to_sd;
+}
+
+// "parameter_space.priors.D0.mu", and beside the bounds; the former wins.
+static tess_status read_priors(params *p)
+{
+    static const char list[] = "parameter_space.bounds";
+    static const char prefix[] = "parameter_space.priors.";
+    const tess_xp_value **name = NULL;
+    const tess_xp_value **mean = NULL;
+    const tess_xp_value **sd = NULL;
+    int64_t n = 0;
+    int64_t index = 0;
+    TESS_TRY(tess_xp_items(p->r, list, "name", &name, &n));
+    TESS_TRY(tess_xp_items(p->r, list, "prior_mu", &mean, &n));
+    TESS_TRY(tess_xp_items(p->r, list, "prior_sigma", &sd, &n));
+    for (int64_t i = 0; i < n; i++) {
+        if (name[i] != NULL) {
+            TESS_TRY(find_name(p, name[i], name[i]->node->text, &index));
+            set_prior(p, index, mean[i], sd[i]);
+        }
+    }
+    for (int64_t i = 0; i < p->r->settings->n_value; i++) {
+        const tess_xp_value *value = p->r->settings->values[i];
+        const char *dot = strrchr(value->path, '.');
+        const bool is_mean = dot != NULL && strcmp(dot, ".mu") == 0;
+        char text[TESS_XP_PATH_CHARS];
+        if (value->n_shadow != 0 || value->is_null || dot == NULL ||
+            strncmp(value->path, prefix, sizeof prefix - 1) != 0 ||
+            (!is_mean && strcmp(dot, ".sigma") != 0)) {
+            continue;
+        }
+        const char *at = value->path + sizeof prefix - 1;
+        snprintf(text, sizeof text, "%.*s", (int)(dot - at), at);
+        TESS_TRY(find_name(p, value, text, &index));
+        set_prior(p, index, is_mean ? value : NULL, is_mean ? NULL : value);
+    }
+    return TESS_OK;
+}
+
 static tess_status read_bounds(params *p)
 {
     static const char list[] = "parameter_space.bounds";
@@ -330,10 +381,11 @@ static void finish(params *p)
 
 tess_status tess_xp_resolve_params(tess_xp_resolution *r)
 {
-    params p = {.r = r};
+    params p = {.r = r, .prior = r->priors};
     tess_xpcs_params((tess_xpcs_mode)r->info.model.mode, &p.n_mode);
     TESS_TRY(allocate(&p));
     TESS_TRY(read_bounds(&p));
+    TESS_TRY(read_priors(&p));
     TESS_TRY(read_start(&p));
     TESS_TRY(each_named(&p, "initial_parameters.values.", take_start));
     TESS_TRY(read_active(&p));

@@ -24,7 +24,7 @@ typedef enum tess_xp_setting_type {
 typedef enum tess_xp_setting_use {
     TESS_XP_USED = 0,
     TESS_XP_KEPT = 1,     // travels with the settings, changes nothing by itself
-    TESS_XP_SAMPLING = 2, // for samplers, which are not in this version
+    TESS_XP_SAMPLING = 2, // of the original's sampler, which works otherwise
     TESS_XP_NO_EFFECT = 3 // of the original; read and reported once
 } tess_xp_setting_use;
 

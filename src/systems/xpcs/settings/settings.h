@@ -81,6 +81,8 @@ typedef struct tess_xp_resolution {
     tess_xpcs_settings_info info;
     tess_blocks memory; // arrays of info
     tess_text notices;
+    tess_xpcs_sample_config *sample; // info's, being filled
+    double *priors;                  // its means and standard deviations
 } tess_xp_resolution;
 
 // Fills settings->info and notices anew from the values; leaves them as they are on failure.
@@ -88,6 +90,8 @@ TESS_MUST_CHECK tess_status tess_xp_resolve(tess_xpcs_settings *settings);
 // Its parts: parameters (start, bounds, fixed, scales), and data (paths, ranges, frames, cache).
 TESS_MUST_CHECK tess_status tess_xp_resolve_params(tess_xp_resolution *r);
 TESS_MUST_CHECK tess_status tess_xp_resolve_data(tess_xp_resolution *r);
+// Sampling but the priors, which come with the parameters and find their room here.
+TESS_MUST_CHECK tess_status tess_xp_resolve_sampling(tess_xp_resolution *r);
 
 // Values of one key of the items of a list: out[i] for list[i].key, NULL where there is none. Both
 // arrays of a list have the same *n.

@@ -249,6 +249,7 @@ static void put_resolved(tess_json *json, const tess_xpcs_settings_info *info)
     put_table(json, "model", tess_xpcs_model_params(), &info->model);
     put_table(json, "data", tess_xpcs_data_params(), &info->data);
     put_table(json, "fit", tess_xpcs_fit_params(), &info->fit);
+    put_table(json, "sample", tess_xpcs_sample_params(), info->sample);
     tess_json_object_end(json);
 }
 

@@ -1,0 +1,99 @@
+// Sampling: from the fit to draws, their files and what is said of them.
+
+#include "xpcs.h"
+
+#include "job.h"
+#include <math.h>
+#include <string.h>
+
+// Passes with gradient that a draw took over the cases tried: 3 to 15.
+enum { PASSES_A_DRAW = 7 };
+
+int xpcs_announce_draws(cli *c, const xpcs_job *j)
+{
+    const tess_xpcs_sample_config *s = &j->sample_config;
+    tess_xpcs_fit_plan plan;
+    const double n = (double)s->n_chain * (double)(s->n_warmup + s->n_draw);
+
+    CLI_TRY(xpcs_status(
+        c, j,
+        tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
+    console_note("sampling: %lld chains of %lld + %lld draws, about %.2g passes and %.2g s",
+                 (long long)s->n_chain, (long long)s->n_warmup, (long long)s->n_draw,
+                 PASSES_A_DRAW * n, PASSES_A_DRAW * n * plan.pass_s);
+    return 0;
+}
+
+static int write_draws(cli *c, xpcs_job *j, const char *folder)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+    tess_xpcs_write_config config;
+
+    tess_xpcs_write_config_init(&config, sizeof config);
+    config.overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
+    config.surfaces = v->no_surfaces ? 0 : v->save_surfaces ? 1 : -1;
+    return job_status(c, tess_xpcs_draws_write(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
+                                               j->diagnosis, j->result, &j->sample_config, j->data,
+                                               &j->model, folder, &config));
+}
+
+int xpcs_sample(cli *c, xpcs_job *j, const char *folder)
+{
+    if (c->values.xpcs.no_warmstart) {
+        console_note("--no-nlsq-warmstart: chains begin around the minimum all the same; the "
+                     "priors never know of it");
+    }
+    CLI_TRY(xpcs_status(c, j,
+                        tess_xpcs_sample(c->ctx, j->data, &j->model, j->result, &j->fit_config,
+                                         &j->sample_config, &j->posterior)));
+    CLI_TRY(job_status(c, tess_xpcs_diagnose(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
+                                             j->result, &j->sample_config, &j->diagnosis)));
+    return write_draws(c, j, folder);
+}
+
+static void print_row(const char *name, const tess_xpcs_summary *s)
+{
+    if (s->is_fixed) {
+        printf("%-20s %13.7g    fixed\n", name, s->mean);
+        return;
+    }
+    printf("%-20s %13.7g +- %-9.2g [%.5g, %.5g]  %.3f %7.0f %7.0f%s\n", name, s->mean, s->sd,
+           s->quantile[0], s->quantile[TESS_XPCS_N_QUANTILE - 1], s->r_hat, s->ess_bulk,
+           s->ess_tail, s->is_bimodal ? "  two modes" : "");
+}
+
+void xpcs_print_draws(const xpcs_job *j)
+{
+    const tess_xpcs_diagnosis_info *d = tess_xpcs_diagnosis_get_info(j->diagnosis);
+    const tess_xpcs_posterior_info *p = tess_xpcs_posterior_get_info(j->posterior);
+    const int64_t n = d->n_param + 1;
+
+    printf("\ndraws          %lld chains of %lld after %lld, %lld evaluations, %.3f s\n",
+           (long long)d->n_chain, (long long)d->n_draw, (long long)j->sample_config.n_warmup,
+           (long long)p->n_evaluation, p->seconds);
+    printf("chains         %s: R-hat %.4f, effective draws %.0f in the bulk, %.0f in the tails, "
+           "%lld divergences, acceptance %.2f, E-BFMI %.2f\n\n",
+           tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state), d->r_hat_max,
+           d->ess_bulk_min, d->ess_tail_min, (long long)d->n_diverged_all, d->accept_mean,
+           d->bfmi_min);
+    printf("%-20s %13s    %-9s %s\n", "", "mean", "sd", "5 to 95 %, R-hat, ESS of bulk and tails");
+    for (int64_t k = 0; k < n && k < d->n_row; k++) {
+        print_row(d->names[k], &d->rows[k]);
+    }
+}
+
+int xpcs_draws_verdict(const cli *c, const xpcs_job *j)
+{
+    const tess_xpcs_diagnosis_info *d = tess_xpcs_diagnosis_get_info(j->diagnosis);
+
+    console_warnings(d->warnings);
+    if (d->state != TESS_XPCS_CHAINS_CONVERGED) {
+        console_fail(1, "the chains have not converged (%s): R-hat %.3f, %lld divergences",
+                     tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state), d->r_hat_max,
+                     (long long)d->n_diverged_all);
+        return c->values.xpcs.strict ? 1 : 0;
+    }
+    return c->values.xpcs.strict && d->warnings[0]
+               ? console_fail(1, "the draws have warnings, and --strict was given")
+               : 0;
+}

@@ -1,0 +1,165 @@
+"""Sampling from the command: files, options of the original, warm starts, what ArviZ says."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+# Few draws: what is looked at here is not how good they are.
+FEW = ["--n-samples", "200", "--n-warmup", "150", "--n-chains", "2"]
+STATIC = ["run.hdf", "--static-mode", "--sigma-mode", "estimate"]
+
+
+@pytest.fixture(scope="module")
+def run(tessera_at, tmp_path_factory):
+    """A file of two angles, sampled once; the command, and the folder it works in."""
+    folder = tmp_path_factory.mktemp("mcmc")
+    tessera = tessera_at(folder)
+    words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "30"]
+    assert tessera("xpcs", "simulate", "-o", "run.hdf", *words, "--sigma", "0.02").returncode == 0
+    assert tessera("xpcs", "fit", *STATIC, "-o", "both", "--method", "both", *FEW).returncode == 0
+    return tessera, folder
+
+
+def read(path):
+    return json.loads(path.read_text())
+
+
+def test_files_say_the_same(run):
+    _, folder = run
+    cmc = folder / "both" / "cmc"
+    parameters = read(cmc / "parameters.json")
+    diagnostics = read(cmc / "diagnostics.json")
+    analysis = read(cmc / "analysis_results_cmc.json")
+    assert (folder / "both" / "nlsq" / "parameters.json").exists()
+    with np.load(cmc / "samples.npz") as samples:
+        names = list(samples["param_names"])
+        draws = samples["posterior_samples"]
+        assert list(samples["schema_version"]) == [1, 0]
+        assert draws.shape == (2, 200, len(names))
+        assert samples["energy"].shape == samples["tree_depth"].shape == (2, 200)
+        assert str(samples["analysis_mode"]) == "static_anisotropic"
+        r_hat = samples["r_hat"]
+    assert names == ["contrast_0", "contrast_1", "offset_0", "offset_1", "D0", "alpha", "D_offset",
+                     "sigma"]
+    for name in ("D0", "alpha", "D_offset", "sigma"):
+        column = draws[:, :, names.index(name)]
+        entry = parameters["parameters"][name]
+        assert entry["mean"] == entry["value"] == pytest.approx(column.mean(), rel=1e-12)
+        assert entry["std"] == pytest.approx(column.std(ddof=1), rel=1e-10)
+        assert entry["q05"] == pytest.approx(np.quantile(column, 0.05), rel=1e-12)
+    assert diagnostics["parameters"]["alpha"]["r_hat"] == r_hat[names.index("alpha")]
+    assert len(diagnostics["chains"]["bfmi"]) == 2
+    assert analysis["method"] == "cmc"
+    assert analysis["sampling_summary"]["n_samples"] == 200
+    with np.load(cmc / "fitted_data.npz") as fitted:
+        assert fitted["c2_exp"].shape == fitted["c2_solver_scaled"].shape == (2, 29, 29)
+
+
+def test_netcdf_opens(run):
+    _, folder = run
+    xarray = pytest.importorskip("xarray")
+    path = folder / "both" / "cmc" / "inference_data.nc"
+    with xarray.open_dataset(path, group="posterior", engine="h5netcdf") as posterior:
+        assert posterior["D0"].dims == ("chain", "draw")
+        assert posterior["contrast"].dims == ("chain", "draw", "angle")
+        assert posterior["D0"].attrs["units"] == "Å²/s"
+        mean = float(posterior["D0"].mean())
+    with xarray.open_dataset(path, group="sample_stats", engine="h5netcdf") as stats:
+        assert stats["diverging"].dtype == bool
+        assert {"lp", "energy", "tree_depth", "n_steps", "acceptance_rate"} <= set(stats)
+    with h5py.File(path) as file:
+        assert file["constant_data/phi"].shape == (2,)
+    entry = read(folder / "both" / "cmc" / "parameters.json")["parameters"]["D0"]
+    assert mean == pytest.approx(entry["mean"], rel=1e-12)
+
+
+def test_arviz_agrees(run):
+    _, folder = run
+    arviz = pytest.importorskip("arviz")
+    cmc = folder / "both" / "cmc"
+    told = read(cmc / "diagnostics.json")
+    data = arviz.from_netcdf(cmc / "inference_data.nc")
+    for name in ("D0", "alpha", "D_offset", "sigma"):
+        row = told["parameters"]["noise" if name == "sigma" else name]
+        x = data.posterior[name].values
+        assert row["r_hat"] == pytest.approx(float(arviz.rhat(x)), rel=1e-10)
+        for kind in ("bulk", "tail", "mean", "sd"):
+            ours = row[f"ess_{kind}"]
+            assert ours == pytest.approx(float(arviz.ess(x, method=kind)), rel=1e-10)
+        assert row["mcse_mean"] == pytest.approx(float(arviz.mcse(x, method="mean")), rel=1e-10)
+        assert row["mcse_sd"] == pytest.approx(float(arviz.mcse(x, method="sd")), rel=1e-10)
+        theirs = float(arviz.mcse(x, method="quantile", prob=0.05))
+        assert row["mcse_quantile"]["q05"] == pytest.approx(theirs, rel=1e-10)
+    assert told["chains"]["bfmi"] == pytest.approx(list(arviz.bfmi(data)), rel=1e-10)
+
+
+def test_again_and_from_another_fit(run):
+    tessera, folder = run
+    again = tessera("xpcs", "mcmc", *STATIC, "-o", "again", *FEW, "--seed", "42", "--threads", "1",
+                    "--json")
+    assert again.returncode == 0
+    both, alone = (np.load(folder / name / "cmc" / "samples.npz") for name in ("both", "again"))
+    assert np.array_equal(both["posterior_samples"], alone["posterior_samples"])
+    told = json.loads(again.stdout)
+    assert told["draws"]["sampling_summary"]["n_chains"] == 2
+    assert not (folder / "again" / "nlsq").exists()
+    warm = tessera("xpcs", "mcmc", *STATIC, "-o", "warm", *FEW, "--nlsq-result", "both",
+                   "--no-surfaces")
+    assert (warm.returncode, "starting from both/nlsq/parameters.json" in warm.stderr) == (0, True)
+    assert not (folder / "warm" / "cmc" / "fitted_data.npz").exists()
+    assert tessera("rerun", "again/cmc/samples.npz", "-o", "once more").returncode == 0
+    there = tessera("xpcs", "mcmc", *STATIC, "-o", "again", *FEW)
+    assert (there.returncode, "--overwrite" in there.stderr) == (73, True)
+
+
+def test_options_of_sampling_with_a_fit(run):
+    tessera, _ = run
+    words = [*FEW, "--cmc-num-shards", "4", "--cmc-backend", "pbs", "--dense-mass-matrix",
+             "--no-nlsq-warmstart", "--cmc-plot-diagnostics", "--gpu-memory-fraction", "0.5"]
+    result = tessera("xpcs", "fit", *STATIC, "-o", "fit", *words)
+    assert result.returncode == 0
+    for option in ("--n-samples", "--n-warmup", "--n-chains", "--cmc-num-shards", "--cmc-backend",
+                   "--dense-mass-matrix", "--no-nlsq-warmstart"):
+        assert f"warning: {option} is of sampling" in result.stderr
+    dry = tessera("xpcs", "mcmc", *STATIC, "-o", "dry", "--dry-run")
+    assert dry.returncode == 0
+    assert "sampling: 4 chains of 500 + 1500 draws" in dry.stderr
+
+
+def test_what_a_configuration_says(run):
+    tessera, folder = run
+    (folder / "run.yaml").write_text("""
+analysis_mode: static_anisotropic
+analyzer_parameters: {dt: 0.1, start_frame: 1, end_frame: -1, scattering: {wavevector_q: 0.0054}}
+experimental_data: {file_path: run.hdf}
+parameter_space:
+  bounds: [{name: alpha, min: -3, max: 3, prior_mu: -1.5, prior_sigma: 0.05}]
+  priors: {contrast: {dist_type: TruncatedNormal, mu: 0.27, sigma: 0.15}}
+model: {sigma: {mode: estimate}}
+optimization:
+  method: cmc
+  mcmc: {num_warmup: 150, num_samples: 60, num_chains: 3, target_accept_prob: 0.9, seed: 7}
+  cmc: {per_shard_mcmc: {num_samples: 999}, sharding: {strategy: random}}
+""")
+    result = tessera("xpcs", "fit", "--config", "run.yaml", "-o", "configured", "--json")
+    assert result.returncode == 0, result.stderr
+    draws = json.loads(result.stdout)["draws"]
+    summary = draws["sampling_summary"]
+    assert (summary["n_chains"], summary["n_samples"], summary["n_warmup"]) == (3, 60, 150)
+    assert (summary["target_accept_prob"], summary["seed"]) == (0.9, 7)
+    rows = draws["diagnostics"]["parameters"]
+    assert rows["alpha"]["prior_std"] == pytest.approx(0.05, rel=1e-6)
+    assert rows["contrast[0]"]["prior_mean"] == pytest.approx(0.27, rel=1e-6)
+    again = tessera("rerun", "configured/cmc/samples.npz", "-o", "rerun")
+    assert (again.returncode, "same bits" in again.stdout + again.stderr) == (0, True)
+
+
+def test_strict_and_few_draws(run):
+    tessera, folder = run
+    words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]
+    result = tessera("xpcs", "mcmc", *STATIC, "-o", "few", *words)
+    assert result.returncode == 1
+    assert "[xpcs.r-hat]" in result.stderr and "not converged" in result.stderr
+    assert read(folder / "few/cmc/diagnostics.json")["max_r_hat"] is None
