@@ -229,6 +229,40 @@ static tess_status resolve_filter(tess_xp_resolution *r)
     return TESS_OK;
 }
 
+// Numbers that are as the original has them by default, or would change a result.
+static tess_status refuse_others(const tess_xp_resolution *r)
+{
+#define SHEAR "optimization.nlsq.anti_degeneracy.shear_weighting."
+    static const char weights[] = "is not done: optimization.nlsq.shear_weights weighs, linear in "
+                                  "the shear, by 0.3 at least and 1 on the mean; remove it";
+    static const struct {
+        const char *path;
+        double value;
+        const char *remedy;
+    } fixed[] = {
+        {SHEAR "alpha", 1, weights},
+        {SHEAR "min_weight", 0.3, weights},
+        {SHEAR "normalize", 1, weights},
+        {SHEAR "initial_phi0", NAN, "is not read: weights follow phi0 of initial_parameters"},
+        {"optimization.nlsq.cmaes.refine_with_nlsq", 1,
+         "is not done: every minimum is found to the last digit; set it to true"},
+    };
+#undef SHEAR
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const tess_xp_value *said = tess_xp_said(r->settings, fixed[i].path);
+        if (said != NULL && !said->is_null && said->number != fixed[i].value) {
+            return tess_xp_complain(r->settings, said, "%g %s", said->number, fixed[i].remedy);
+        }
+    }
+    static const char loss[] = "optimization.nlsq.cmaes.refinement_loss";
+    const tess_xp_value *said = tess_xp_said(r->settings, loss);
+    if (said != NULL && !said->is_null && strcmp(said->node->text, "linear") != 0) {
+        return tess_xp_complain(r->settings, said, "is not read: set optimization.nlsq.loss to %s",
+                                said->node->text);
+    }
+    return TESS_OK;
+}
+
 // Keys of the original that would change a result and that nobody here obeys.
 static tess_status refuse(const tess_xp_resolution *r)
 {
@@ -292,6 +326,7 @@ tess_status tess_xp_resolve_data(tess_xp_resolution *r)
         r->info.data.n_phi = phi->n_item;
     }
     TESS_TRY(refuse(r));
+    TESS_TRY(refuse_others(r));
     TESS_TRY(resolve_path(r));
     TESS_TRY(resolve_cache(r));
     TESS_TRY(resolve_frames(r));

@@ -55,6 +55,10 @@
 #define IGNORED(key, text)                                                                         \
     ROW(key, TESS_XP_ANY, TESS_XP_NO_EFFECT, TESS_XP_NULL, TESS_XP_NOWHERE, 0, 0, NULL, "", text,  \
         NULL)
+// Without effect as long as it is what the original has by default: anything else is refused.
+#define HARMLESS(key, kind, low, high, text)                                                       \
+    ROW(key, kind, TESS_XP_NO_EFFECT, TESS_XP_NULL | TESS_XP_HELD, TESS_XP_NOWHERE, low, high,     \
+        NULL, "", text, NULL)
 
 #define NOWHERE TESS_XP_NOWHERE
 
@@ -303,7 +307,12 @@ static const tess_xp_setting rows[] = {
         "an error: initial_parameters.values is the start; run once for each other", NULL),
     FLAG("optimization.nlsq.cmaes.enable", TESS_XP_HELD, NOWHERE,
          "read as a search from 32 starts, which takes its place", "false"),
-    IGNORED("optimization.nlsq.cmaes.**", "multi_start takes its place"),
+    HARMLESS("optimization.nlsq.cmaes.refine_with_nlsq", TESS_XP_BOOL, 0, 1,
+             "false is an error: every minimum is found to the last digit"),
+    HARMLESS("optimization.nlsq.cmaes.refinement_loss", TESS_XP_TEXT, 0, 0,
+             "anything but linear is an error: optimization.nlsq.loss says it"),
+    IGNORED("optimization.nlsq.cmaes.**",
+            "tuning of a search whose place multi_start takes: where it ends, the fit begins"),
     FLAG("optimization.nlsq.quality_validation.enable", TESS_XP_HELD, NOWHERE,
          "false leaves the warning about chi2 out", "true"),
     FIT("optimization.nlsq.quality_validation.reduced_chi_squared_threshold", "chi2_threshold",
@@ -335,6 +344,14 @@ static const tess_xp_setting rows[] = {
          "false"),
     IGNORED("optimization.nlsq.anti_degeneracy.regularization.**", why_scaling),
     IGNORED("optimization.nlsq.anti_degeneracy.gradient_monitoring.**", why_scaling),
+    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.alpha", TESS_XP_REAL, 0, 1e9,
+             "anything but 1 is an error: weights are linear in the shear"),
+    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.min_weight", TESS_XP_REAL, 0, 1,
+             "anything but 0.3 is an error: it is the least weight"),
+    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.normalize", TESS_XP_BOOL, 0, 1,
+             "false is an error: weights have a mean of 1"),
+    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.initial_phi0", TESS_XP_REAL, -360,
+             360, "an error: weights follow phi0 of initial_parameters"),
     IGNORED("optimization.nlsq.anti_degeneracy.shear_weighting.**",
             "the original weighs in its hybrid streaming alone; optimization.nlsq.shear_weights "
             "weighs at any size"),
