@@ -18,9 +18,17 @@ from typing import Any, TypeVar
 
 from tessera.xpcs._arguments import PathLike
 from tessera.xpcs.io.json_utils import json_safe
+from tessera.xpcs.utils._log_files import (
+    DETAILED as DEFAULT_FORMAT_DETAILED,
+)
+from tessera.xpcs.utils._log_files import (
+    SIMPLE as DEFAULT_FORMAT_SIMPLE,
+)
 from tessera.xpcs.utils._log_files import LogConfiguration, MinimalLogger
 
 __all__ = [
+    "DEFAULT_FORMAT_DETAILED",
+    "DEFAULT_FORMAT_SIMPLE",
     "AnalysisSummaryLogger",
     "LogConfiguration",
     "MinimalLogger",

@@ -104,7 +104,18 @@ def is_cmc(result: Any) -> bool:
 
 
 def empty_figure(message: str) -> Figure:
-    """Return a figure with a sentence."""
+    """Return a figure with a sentence.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+
+    Returns
+    -------
+    matplotlib figure
+        The figure.
+    """
     figure, ax = _pyplot().subplots(figsize=(8, 6))
     ax.text(0.5, 0.5, message, ha="center", va="center", transform=ax.transAxes, fontsize=14)
     ax.set(xticks=[], yticks=[])

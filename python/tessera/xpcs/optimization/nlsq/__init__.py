@@ -85,6 +85,7 @@ _HOME = {
     "core": ("run_multistart_nlsq",),
     "data_prep": (
         "ExpandedParameters",
+        "PreparedData",
         "build_parameter_labels",
         "classify_parameter_status",
         "convert_bounds_to_nlsq_format",
@@ -149,15 +150,20 @@ _HOME = {
     ),
     "strategies.sequential": ("JAC_SAMPLE_SIZE", "optimize_per_angle_sequential"),
 }
+# Names that the original has twice.
+_ALIASES = {
+    "build_parameter_labels_utils": ("parameter_utils", "build_parameter_labels"),
+    "classify_parameter_status_utils": ("data_prep", "classify_parameter_status"),
+}
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
+    module, own = _ALIASES.get(name, (_MODULES.get(name), name))
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{module}"), own)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES, *_ALIASES})
