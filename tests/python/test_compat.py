@@ -184,3 +184,14 @@ def test_module_of_autoreject_still_runs_scripts(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "tessera.autoreject", str(tmp_path / "script.py")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout == "<module 'autoreject', which is tessera.autoreject>\n", done.stderr
+
+
+def test_type_checkers_see_the_aliases() -> None:
+    # mypy reads this file, too: without the stubs it would not know the module, nor the class.
+    from tessera.compat.non_local_detector.environment import Environment
+
+    import tessera.compat.autoreject as alias
+
+    log: alias.RejectLog = alias.RejectLog([False], [[0.0, 0.0]], ["Cz", "Pz"])
+    assert type(log).__module__.startswith("tessera.autoreject.")
+    assert Environment.__module__ == "tessera.decode.environment"

@@ -254,4 +254,5 @@ def install(*names: str) -> Installed:
 def install_aliases() -> None:
     """Let ``import tessera.compat.homodyne`` work."""
     if not any(isinstance(finder, _Finder) and not finder.is_bare for finder in sys.meta_path):
-        sys.meta_path.append(_Finder(list(ORIGINALS.values()), "tessera.compat."))
+        # Before the search of folders, which would take those of the stubs for packages.
+        sys.meta_path.insert(0, _Finder(list(ORIGINALS.values()), "tessera.compat."))

@@ -1,0 +1,6 @@
+# For type checkers: at run time an alias (compat/_alias.py). Modules below are Any to them.
+from typing import Any
+
+from tessera.xpcs import *  # noqa: F403
+
+def __getattr__(name: str) -> Any: ...
