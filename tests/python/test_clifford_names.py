@@ -68,6 +68,9 @@ def test_one_product_by_hand() -> None:
     v = torch.zeros(4, 1, 2)
     v[1], v[2] = 3, 4
     torch.testing.assert_close(baselines.mv_rmsnorm_2d(v)[1], v[1] / 5)
+    for product, wrong in ((baselines.sgp_2d, (1, 9)), (baselines.fcgp_2d, (20, 1, 1))):
+        with pytest.raises(ValueError, match="this algebra has 10"):
+            product(x, y, torch.zeros(wrong))
 
 
 def test_projective_product() -> None:

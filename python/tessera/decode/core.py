@@ -291,12 +291,8 @@ def smoother_covariate_dependent(
 
     Parameters
     ----------
-    discrete_transition_matrix : array, shape (n_time, n_states, n_states)
-        Between states, at every time.
-    continuous_transition_matrix : array, shape (n_state_bins, n_state_bins)
-        Between bins.
-    state_ind : array of int, shape (n_state_bins,)
-        State of every bin; None: the discrete matrices are between bins.
+    discrete_transition_matrix, continuous_transition_matrix, state_ind
+        As of :func:`filter_covariate_dependent`.
     filtered_probs : array, shape (n_time, n_state_bins)
         Causal posterior.
     initial, ind, n_time
@@ -322,14 +318,8 @@ def viterbi_covariate_dependent(
 
     Parameters
     ----------
-    initial_distribution : array, shape (n_state_bins,)
-        Before the first observation.
-    discrete_transition_matrix : array, shape (n_time, n_states, n_states)
-        Between states, at every time.
-    continuous_transition_matrix : array, shape (n_state_bins, n_state_bins)
-        Between bins.
-    state_ind : array of int, shape (n_state_bins,)
-        State of every bin; None: the discrete matrices are between bins.
+    initial_distribution, discrete_transition_matrix, continuous_transition_matrix, state_ind
+        As of :func:`filter_covariate_dependent`.
     log_likelihoods : array, shape (n_time, n_state_bins)
         Of the observation at every time.
 

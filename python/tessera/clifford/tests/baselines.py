@@ -77,11 +77,21 @@ def _product(metric: str, x: Tensor, y: Tensor, weigh: Callable[[Tensor, int], T
     return torch.stack(rows)
 
 
+def _check_paths(metric: str, n_path: int, weight: Tensor) -> None:
+    wanted = algebra_of(metric)["n_path"]
+    if n_path != wanted:
+        raise ValueError(
+            f"weight: shape {tuple(weight.shape)} has {n_path} paths, this algebra has {wanted}"
+        )
+
+
 def _sgp(metric: str, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    _check_paths(metric, weight.shape[-1], weight)
     return _product(metric, x, y, lambda terms, path: weight[:, path] * terms)
 
 
 def _fcgp(metric: str, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    _check_paths(metric, weight.shape[0], weight)
     return _product(metric, x, y, lambda terms, path: terms @ weight[path])
 
 
@@ -99,7 +109,6 @@ def mv_rmsnorm_2d(x: Tensor, eps: float = 1e-6) -> Tensor:
     eps : float, default 1e-6
         Added to mean squares.
 
-
     Returns
     -------
     torch.Tensor
@@ -113,11 +122,8 @@ def mv_rmsnorm_3d(x: Tensor, eps: float = 1e-6) -> Tensor:
 
     Parameters
     ----------
-    x : torch.Tensor, shape (8, row, feature)
-        Multivectors.
-    eps : float, default 1e-6
-        Added to mean squares.
-
+    x, eps
+        As of :func:`mv_rmsnorm_2d`, with 8 components.
 
     Returns
     -------
@@ -137,7 +143,6 @@ def sgp_2d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
     weight : torch.Tensor, shape (feature, 10)
         One per path.
 
-
     Returns
     -------
     torch.Tensor
@@ -151,11 +156,8 @@ def sgp_3d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
 
     Parameters
     ----------
-    x, y : torch.Tensor, shape (8, row, feature)
-        Multivectors.
-    weight : torch.Tensor, shape (feature, 20)
-        One per path.
-
+    x, y, weight
+        As of :func:`sgp_2d`, with 8 components and 20 paths.
 
     Returns
     -------
@@ -175,7 +177,6 @@ def fcgp_2d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
     weight : torch.Tensor, shape (10, feature, feature)
         One per path.
 
-
     Returns
     -------
     torch.Tensor
@@ -189,11 +190,8 @@ def fcgp_3d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
 
     Parameters
     ----------
-    x, y : torch.Tensor, shape (8, row, feature)
-        Multivectors.
-    weight : torch.Tensor, shape (20, feature, feature)
-        One per path.
-
+    x, y, weight
+        As of :func:`fcgp_2d`, with 8 components and 20 paths.
 
     Returns
     -------
@@ -210,7 +208,6 @@ def gp_4d(x: Tensor, y: Tensor) -> Tensor:
     ----------
     x, y : torch.Tensor, shape (16, row, feature)
         Multivectors.
-
 
     Returns
     -------
@@ -277,12 +274,8 @@ def gelu_sgp_norm_3d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: bool
 
     Parameters
     ----------
-    x, y : torch.Tensor, shape (8, row, feature)
-        Multivectors.
-    weight : torch.Tensor, shape (feature, 20)
-        One per path.
-    normalize : bool, default True
-        Divide by the root mean square of each grade.
+    x, y, weight, normalize
+        As of :func:`gelu_sgp_norm_2d_torch`, with 8 components and 20 paths.
 
     Returns
     -------
@@ -297,12 +290,8 @@ def gelu_fcgp_norm_2d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: boo
 
     Parameters
     ----------
-    x, y : torch.Tensor, shape (4, row, feature)
-        Multivectors.
-    weight : torch.Tensor, shape (10, feature, feature)
-        One per path.
-    normalize : bool, default True
-        Divide by the root mean square of each grade.
+    x, y, weight, normalize
+        As of :func:`gelu_sgp_norm_2d_torch`, with a weight of shape (10, feature, feature).
 
     Returns
     -------
@@ -317,12 +306,8 @@ def gelu_fcgp_norm_3d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: boo
 
     Parameters
     ----------
-    x, y : torch.Tensor, shape (8, row, feature)
-        Multivectors.
-    weight : torch.Tensor, shape (20, feature, feature)
-        One per path.
-    normalize : bool, default True
-        Divide by the root mean square of each grade.
+    x, y, weight, normalize
+        As of :func:`gelu_fcgp_norm_2d_torch`, with 8 components and 20 paths.
 
     Returns
     -------

@@ -122,55 +122,19 @@ class GridGraph:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.distance = environment.distance_between_bins_
-
         self.centers = environment.place_bin_centers_
 
     def bins(self, points: Floats) -> Array:
-        """Return the interior bins nearest to points.
-
-        Parameters
-        ----------
-        points : ndarray, shape (n, n_dim)
-            Cm.
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-            Bins.
-        """
+        """Return the interior bins nearest to points; else as :meth:`NetworkGraph.bins`."""
         return self.environment.get_bin_ind(points)
 
     def length(self, origin: Array, target: Array) -> Floats:
-        """Return how long the ways are.
-
-        Parameters
-        ----------
-        origin, target : ndarray of int, shape (n,)
-            Bins.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Cm; inf where there is none.
-        """
+        """Return how long the ways are, as :meth:`NetworkGraph.length`."""
         length: Floats = self.distance[origin, target]
         return length
 
     def first_step(self, origin: Array, target: Array, together: bool = False) -> Array:
-        """Return the first bin on the way.
-
-        Parameters
-        ----------
-        origin, target : ndarray of int, shape (n,)
-            Bins.
-        together : bool
-            Without effect.
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-            The target itself where there is no other.
-        """
+        """Return the first bin on the way, as :meth:`NetworkGraph.first_step`; all are joined."""
         del together
         shape = self.environment.centers_shape_
         best = np.asarray(target).copy()
