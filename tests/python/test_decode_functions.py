@@ -334,6 +334,18 @@ def test_features_that_are_not_finite(place: td.Environment, spikes: Spikes) -> 
         )
 
 
+def test_mixtures_without_weight(spikes: Spikes, place: td.Environment) -> None:
+    train = spikes.fit_args()
+    few: dict[str, Any] = {f"gmm_components_{name}": 2 for name in ("occupancy", "gpi", "joint")}
+    with pytest.warns(UserWarning, match="weights sum to 0"):
+        fitted = clusterless_gmm.fit_clusterless_gmm_encoding_model(
+            *train, place, weights=np.zeros(len(spikes.time)), **few
+        )
+    assert np.array_equal(fitted["mean_rates"], np.zeros(len(spikes.spike_times)))
+    plain = clusterless_gmm.fit_clusterless_gmm_encoding_model(*train, place, **few)
+    assert np.allclose(fitted["log_occupancy"], plain["log_occupancy"], rtol=1e-9)
+
+
 def test_mixtures_stay_finite_where_the_animal_never_was() -> None:
     # Two narrow mixtures at both ends of a long line: the ratio of their tails has no meaning.
     time = np.arange(400) * 0.02

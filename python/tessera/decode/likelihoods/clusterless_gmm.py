@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -149,8 +150,18 @@ def fit_clusterless_gmm_encoding_model(
     graph = environment.track_graph is not None and points.shape[1] > 1
     on_line = environment.linearize(points) if graph else points
     seed = gmm_random_state
+    total = float(each.sum())
+    if not total > 0:
+        warnings.warn(
+            "weights sum to 0: the occupancy is that of all samples, and no electrode has a rate",
+            stacklevel=2,
+        )
     occupancy = _mixture(
-        on_line, gmm_components_occupancy, gmm_covariance_type_occupancy, seed, each
+        on_line,
+        gmm_components_occupancy,
+        gmm_covariance_type_occupancy,
+        seed,
+        each if total > 0 else None,
     )
     log_occupancy = occupancy.score_samples(centers)
     gpi_models: list[GaussianMixtureModel | None] = []
@@ -160,7 +171,7 @@ def fit_clusterless_gmm_encoding_model(
     for spikes, marks in zip(spike_times, spike_waveform_features, strict=True):
         when, values = _clusterless.inside(spikes, marks, times)
         heavy = np.interp(when, times, each) if len(when) else np.zeros(0)
-        rates.append(float(heavy.sum() / each.sum()))
+        rates.append(float(heavy.sum()) / total if total > 0 else 0.0)
         if not rates[-1] > 0:
             gpi_models.append(None)
             joint_models.append(None)
