@@ -293,9 +293,10 @@ def test_clusterless_mixtures_of_one_component(spikes: Spikes, place: td.Environ
         for when, mark in zip(times[inside], marks[inside], strict=True):
             row = np.digitize(when, rows[1:-1])
             joint = density(np.column_stack((centers, np.tile(mark, (len(centers), 1)))), both)
+            joint = np.maximum(joint, common.EPS)
             want[row] += np.log(rate * joint / density(centers, position))
             spot = np.interp([when], time, position[:, 0])[:, None]
-            joint = density(np.column_stack((spot, mark[None])), both)
+            joint = np.maximum(density(np.column_stack((spot, mark[None])), both), common.EPS)
             local[row] += np.log(rate * joint / density(spot, position))[0]
     given = (rows, time, position, spikes.spike_times, spikes.features)
     found = clusterless_gmm.predict_clusterless_gmm_log_likelihood(*given, **fitted)
@@ -334,6 +335,21 @@ def test_features_that_are_not_finite(place: td.Environment, spikes: Spikes) -> 
         )
 
 
+def test_mixtures_bound_what_one_mark_weighs(spikes: Spikes, place: td.Environment) -> None:
+    one: dict[str, Any] = {f"gmm_components_{name}": 1 for name in ("occupancy", "gpi", "joint")}
+    train = spikes.fit_args()
+    fitted = clusterless_gmm.fit_clusterless_gmm_encoding_model(*train, place, **one)
+    n = len(spikes.spike_times)
+    when = [spikes.time[100:101]] + [np.zeros(0)] * (n - 1)
+    far = [np.full((len(t), spikes.features[0].shape[1]), 1e6) for t in when]
+    found = clusterless_gmm.predict_clusterless_gmm_log_likelihood(
+        spikes.time[100:103], spikes.time, spikes.position, when, far, **fitted
+    )
+    event = found[0] + fitted["summed_ground_process_intensity"]
+    want = LOG_EPS + np.log(fitted["mean_rates"][0]) - fitted["log_occupancy"]
+    assert np.allclose(event, want, rtol=1e-12)
+
+
 def test_mixtures_without_weight(spikes: Spikes, place: td.Environment) -> None:
     train = spikes.fit_args()
     few: dict[str, Any] = {f"gmm_components_{name}": 2 for name in ("occupancy", "gpi", "joint")}
@@ -347,18 +363,21 @@ def test_mixtures_without_weight(spikes: Spikes, place: td.Environment) -> None:
 
 
 def test_mixtures_stay_finite_where_the_animal_never_was() -> None:
-    # Two narrow mixtures at both ends of a long line: the ratio of their tails has no meaning.
+    # The animal stays at the ends of a long line; one Gaussian through all spikes spans it.
     time = np.arange(400) * 0.02
-    position = np.where(np.arange(400) < 390, 1.0, 99.0) + 0.05 * np.sin(np.arange(400))
+    position = np.where(np.arange(400) < 200, 5.0, 95.0) + 1.5 * np.sin(np.arange(400))
     place = td.Environment(place_bin_size=10.0, position_range=((0.0, 100.0),))
     place.fit_place_grid(position[:, None], infer_track_interior=False)
-    spikes, marks = [time[392:398]], [np.arange(6.0)[:, None]]
+    spikes, marks = [time[::40]], [np.arange(10.0)[:, None]]
     one: dict[str, Any] = {f"gmm_components_{name}": 1 for name in ("gpi", "joint")}
     fitted = clusterless_gmm.fit_clusterless_gmm_encoding_model(
         time, position, spikes, marks, place, gmm_components_occupancy=2, **one
     )
     ground = fitted["summed_ground_process_intensity"]
-    assert ground.max() > 1e30
+    never = fitted["log_occupancy"] < np.log(np.finfo(np.float32).tiny)
+    assert 0 < never.sum() < len(never)
+    assert np.array_equal(ground[never], np.full(never.sum(), common.EPS))
+    assert ground.max() > 1e6  # the ratio of two tails, beside the places it was at
     assert np.isfinite(ground.astype(np.float32)).all()
     for is_local in (False, True):
         found = clusterless_gmm.predict_clusterless_gmm_log_likelihood(

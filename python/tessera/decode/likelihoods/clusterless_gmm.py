@@ -16,6 +16,7 @@ from tessera.decode.exceptions import ValidationError
 from tessera.decode.likelihoods import _clusterless, _fitted
 from tessera.decode.likelihoods.common import (
     EPS,
+    LOG_EPS,
     get_position_at_time,
     get_spike_time_bin_ind,
 )
@@ -35,7 +36,8 @@ __all__ = [
 ]
 
 _ITERATIONS = 200
-# Where the animal never was a ratio of two tails may be anything: kept where float32 has it, too.
+# Densities below float32's count as none, as in the original; ratios stay where float32 has them.
+_LOG_TINY = float(np.log(np.finfo(np.float32).tiny))
 _LARGEST_LOG_RATIO = 80.0
 
 
@@ -88,7 +90,9 @@ def _mixture(
 
 
 def _ratio(log_above: Floats, log_below: Floats) -> Floats:
-    return np.exp(np.minimum(log_above - log_below, _LARGEST_LOG_RATIO))
+    """Return the density of spikes over that of the animal; next to none where it never was."""
+    ratio = np.exp(np.minimum(log_above - log_below, _LARGEST_LOG_RATIO))
+    return np.where(log_below > _LOG_TINY, ratio, EPS)
 
 
 def fit_clusterless_gmm_encoding_model(
@@ -196,6 +200,11 @@ def fit_clusterless_gmm_encoding_model(
     }
 
 
+def _log_joint(model: GaussianMixtureModel, points: Floats) -> Floats:
+    """Return the log density of place and mark; a mark unlike any other weighs no more than EPS."""
+    return np.maximum(model.score_samples(points), LOG_EPS)
+
+
 def _intensity(marks: Floats, electrode: int, entries: Mapping[str, Any]) -> Floats:
     centers = _data.position(entries["interior_place_bin_centers"])
     model = entries["joint_models"][electrode]
@@ -210,7 +219,7 @@ def _intensity(marks: Floats, electrode: int, entries: Mapping[str, Any]) -> Flo
         both = np.concatenate(
             (np.tile(centers, (len(part), 1)), np.repeat(part, n_bin, axis=0)), axis=1
         )
-        found[first : first + size] = model.score_samples(both).reshape(-1, n_bin) + logs
+        found[first : first + size] = _log_joint(model, both).reshape(-1, n_bin) + logs
     return found
 
 
@@ -337,7 +346,7 @@ def compute_local_log_likelihood(
         times, values = _clusterless.inside(spikes, marks, rows)
         if len(times):
             there = get_position_at_time(position_time, position, times, environment)
-            logs = np.log(rate) + joint.score_samples(np.concatenate((there, values), axis=1))
+            logs = np.log(rate) + _log_joint(joint, np.concatenate((there, values), axis=1))
             logs -= occupancy_model.score_samples(there)
             np.add.at(found, get_spike_time_bin_ind(times, rows), logs)
         found -= rate * _ratio(gpi.score_samples(here), log_here)
