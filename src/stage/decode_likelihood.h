@@ -92,7 +92,7 @@ enum {
     TESS_KDE_STEP = 16,          // encoding spikes
     TESS_KDE_WINDOW = 16,        // nodes of a cell, along each axis
     TESS_KDE_STRIDE = 4,         // nodes from cell to cell: the first of cell c is this times c
-    TESS_KDE_NODE_COLUMNS = 400, // at most, and
+    TESS_KDE_NODE_COLUMNS = 200, // at most, and
     TESS_KDE_NODE_BINS = 14000,  // bins of a model with nodes: a device has them side by side
 };
 

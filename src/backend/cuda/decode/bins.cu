@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr int at_once = 2 * TESS_KDE_BLOCK; // coordinates
-constexpr int groups_of_8 = kde_tile_spikes / 8;
+constexpr int quads = kde_tile_spikes / 4;  // of spikes: what a thread has
 
 struct reach {
     int first;
@@ -31,93 +31,102 @@ __device__ inline reach reach_of(const tess_kde_axis &axis, int k)
     return r;
 }
 
-// What a node gives to 16 coordinates.
-struct entries {
-    float4 t[4];
+// Sums of four spikes at 16 coordinates.
+struct sums {
+    float of[4][at_once] = {};
+    __device__ void add(float4 v, const float4 (&t)[4])
+    {
+        const float spike[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                of[s][4 * k] = fmaf(spike[s], t[k].x, of[s][4 * k]);
+                of[s][4 * k + 1] = fmaf(spike[s], t[k].y, of[s][4 * k + 1]);
+                of[s][4 * k + 2] = fmaf(spike[s], t[k].z, of[s][4 * k + 2]);
+                of[s][4 * k + 3] = fmaf(spike[s], t[k].w, of[s][4 * k + 3]);
+            }
+        }
+    }
 };
 
-__device__ inline entries entries_of(const float *table, int64_t block_items, bool has_second)
+// 16 bytes to shared memory, on their way until copies_done<how many newest sets may be left>.
+__device__ inline void copy_16(void *to, const void *from)
 {
-    const float4 none = {0, 0, 0, 0};
-    const float4 *first = reinterpret_cast<const float4 *>(table);
-    const float4 *second = reinterpret_cast<const float4 *>(table + block_items);
-    return {{__ldg(first), __ldg(first + 1), has_second ? __ldg(second) : none,
-             has_second ? __ldg(second + 1) : none}};
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(to))),
+        "l"(from)
+        : "memory");
 }
 
-__device__ inline void add(float v, const entries &e, float (&sum)[at_once])
+__device__ inline void copies_end()
 {
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        sum[4 * k] = fmaf(v, e.t[k].x, sum[4 * k]);
-        sum[4 * k + 1] = fmaf(v, e.t[k].y, sum[4 * k + 1]);
-        sum[4 * k + 2] = fmaf(v, e.t[k].z, sum[4 * k + 2]);
-        sum[4 * k + 3] = fmaf(v, e.t[k].w, sum[4 * k + 3]);
-    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int spikes>
-__device__ inline void clear(float (&sum)[spikes][at_once])
+template <int newest>
+__device__ inline void copies_done()
 {
-#pragma unroll
-    for (int k = 0; k < spikes * at_once; k++) {
-        sum[k / at_once][k % at_once] = 0;
-    }
+    asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");
 }
 
-// A row of nodes to the values of axes[1]: out [tile][spikes / 8][row][n_value][8]. A thread has
-// spikes 4 k .. + 3 and 64 more; the row lies in shared memory.
-constexpr int spike_threads = kde_tile_spikes / 8;
-constexpr int most_groups = 8; // of coordinates in a block of threads
+// Rows of nodes to the values of axes[1]: out [tile][quads][row][n_value][4]. A warp has all spikes
+// of a tile at 16 coordinates. A row is copied to shared memory while the one before is summed.
+constexpr int most_groups = 8; // of 16 coordinates
 
-__global__ void __launch_bounds__(spike_threads *most_groups) columns_kernel(kde_work w)
+__global__ void __launch_bounds__(32 * most_groups, 2) columns_kernel(kde_work w, int rows)
 {
-    extern __shared__ float4 nodes[]; // [columns][spikes / 4]
+    extern __shared__ float4 shared[];
     const tess_kde_axis &axis = w.axes[1];
-    const int64_t tile = blockIdx.x;
-    const int64_t row = blockIdx.y;
-    const int n_item = int(axis.n_cell) * (kde_tile_spikes / 4);
-    const float4 *from = reinterpret_cast<const float4 *>(w.moments) +
-                         (tile * w.n_cell + row * axis.n_cell) * (kde_tile_spikes / 4);
+    const int n_node = int(axis.n_cell);
+    const int row_items = n_node * quads;
     const int n_thread = int(blockDim.x * blockDim.y);
-#pragma unroll 8
-    for (int i = int(threadIdx.y * blockDim.x + threadIdx.x); i < n_item; i += n_thread) {
-        nodes[i] = __ldcs(from + i);
-    }
-    __syncthreads();
-    const int k = int(blockIdx.z * blockDim.y + threadIdx.y);
-    if (2 * k >= axis.n_block) {
-        return;
-    }
-    const bool has_second = 2 * k + 1 < axis.n_block;
-    const reach r = reach_of(axis, k);
-    const int64_t block_items = axis.n_cell * TESS_KDE_BLOCK;
-    const float *table = axis.table + 2 * k * block_items;
-    float sum[8][at_once];
-    clear(sum);
-#pragma unroll 2
-    for (int g = r.first; g < r.end; g++) {
-        const float4 a = nodes[g * (kde_tile_spikes / 4) + int(threadIdx.x)];
-        const float4 b = nodes[g * (kde_tile_spikes / 4) + spike_threads + int(threadIdx.x)];
-        const entries e = entries_of(table + g * TESS_KDE_BLOCK, block_items, has_second);
-        const float v[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
-#pragma unroll
-        for (int s = 0; s < 8; s++) {
-            add(v[s], e, sum[s]);
+    const int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
+    const int64_t tile = blockIdx.x;
+    const int first_row = int(blockIdx.y) * rows;
+    const int end_row = min(first_row + rows, int(w.axes[0].n_cell));
+    const float4 *from = reinterpret_cast<const float4 *>(w.moments) + tile * w.n_cell * quads;
+    float4 *table = shared + 2 * row_items; // [group][node][4]
+    const int first_group = int(blockIdx.z * blockDim.y);
+    const auto copy_row = [&](int row) {
+        for (int i = thread; i < row_items && row < end_row; i += n_thread) {
+            copy_16(shared + row % 2 * row_items + i, from + int64_t(row) * row_items + i);
         }
+        copies_end();
+    };
+    copy_row(first_row);
+    for (int i = thread; i < n_node * 4 * int(blockDim.y); i += n_thread) {
+        const int block = 2 * (first_group + i / 4 / n_node) + i % 4 / 2;
+        const int64_t at = (int64_t(block) * n_node + i / 4 % n_node) * 2 + i % 2;
+        table[i] = block < axis.n_block ? reinterpret_cast<const float4 *>(axis.table)[at]
+                                        : make_float4(0, 0, 0, 0);
     }
-    const int64_t group_items = w.axes[0].n_cell * w.n_value * 2;
+    const int k = first_group + int(threadIdx.y);
+    const reach r = 2 * k < axis.n_block ? reach_of(axis, k) : reach{0, 0};
+    const int n = min(at_once, int(axis.n_block - 2 * k) * TESS_KDE_BLOCK);
+    const float4 *entry = table + threadIdx.y * n_node * 4;
     float4 *out = reinterpret_cast<float4 *>(w.partial) +
-                  (tile * groups_of_8 + threadIdx.x / 2) * group_items +
-                  (row * w.n_value + k * at_once) * 2 + threadIdx.x % 2;
-    float4 *out_second = out + groups_of_8 / 2 * group_items;
-    const int n = has_second ? at_once : TESS_KDE_BLOCK;
-#pragma unroll
-    for (int j = 0; j < at_once; j++) {
-        if (j < n) {
-            out[2 * j] = make_float4(sum[0][j], sum[1][j], sum[2][j], sum[3][j]);
-            out_second[2 * j] = make_float4(sum[4][j], sum[5][j], sum[6][j], sum[7][j]);
+                  (tile * quads + threadIdx.x) * w.axes[0].n_cell * w.n_value + k * at_once;
+    for (int row = first_row; row < end_row; row++) {
+        copy_row(row + 1);
+        copies_done<1>();
+        __syncthreads();
+        const float4 *nodes = shared + row % 2 * row_items + threadIdx.x;
+        sums sum;
+#pragma unroll 2
+        for (int g = r.first; g < r.end; g++) {
+            const float4 t[4] = {entry[4 * g], entry[4 * g + 1], entry[4 * g + 2],
+                                 entry[4 * g + 3]};
+            sum.add(nodes[g * quads], t);
         }
+#pragma unroll
+        for (int j = 0; j < at_once; j++) {
+            if (j < n) {
+                out[row * w.n_value + j] =
+                    make_float4(sum.of[0][j], sum.of[1][j], sum.of[2][j], sum.of[3][j]);
+            }
+        }
+        __syncthreads();
     }
 }
 
@@ -128,6 +137,8 @@ constexpr int most_spikes = kde_tile_spikes; // of a block, four a thread
 struct block_state {
     float sure[most_spikes];
     int most[most_spikes]; // ordered()
+    int unsure[most_spikes];
+    int floored[most_spikes];
 };
 
 // Integers in the order of the numbers.
@@ -163,44 +174,53 @@ __device__ void find_sure(const kde_work &w, const part &t, block_state &s)
                         ? float(kde_least_sure(w, *t.e, double(total)))
                         : INFINITY;
         s.most[k] = ordered(-INFINITY);
+        s.unsure[k] = 0;
+        s.floored[k] = 0;
     }
     __syncthreads();
 }
 
-// Values of all bins to shared memory, and the largest of each spike that is sure.
-__device__ void find_values(const kde_work &w, const part &t, block_state &s, float *values)
+// Values of all bins to shared memory, and the largest of each spike that is sure. staged: columns
+// of the block's four spikes, copied there; else they are read where they are.
+template <bool is_staged>
+__device__ void find_values(const kde_work &w, const part &t, block_state &s, float *values,
+                            float4 *staged)
 {
     const tess_kde_axis &axis = w.axes[0];
     const bool is_plane = w.model.nodes.n_dim == 2;
-    const int quads = t.spikes / 4;
+    const int of_block = t.spikes / 4;
     const int n_column = is_plane ? int(w.axes[1].n_value) : 1;
-    const int n_item = quads * n_column * int((axis.n_block + 1) / 2);
-    const int64_t row_items = is_plane ? w.n_value * 2 : kde_tile_spikes / 4;
+    const int n_item = of_block * n_column * int((axis.n_block + 1) / 2);
+    const int64_t row_items = is_plane ? w.n_value : quads;
     const int64_t block_items = axis.n_cell * TESS_KDE_BLOCK;
-    for (int item = int(threadIdx.x); item < n_item; item += threads) {
-        const int spike = item % quads * 4;
-        const int column = item / quads % n_column;
-        const int k = item / quads / n_column;
-        const int all = t.first + spike;
-        const float4 *from = is_plane
-                                 ? reinterpret_cast<const float4 *>(w.partial) +
-                                       (t.tile * groups_of_8 + all / 8) * axis.n_cell * row_items +
-                                       2 * column + all % 8 / 4
+    const float4 *all = is_plane ? reinterpret_cast<const float4 *>(w.partial) +
+                                       (t.tile * quads + t.first / 4) * axis.n_cell * row_items
                                  : reinterpret_cast<const float4 *>(w.moments) +
-                                       t.tile * axis.n_cell * row_items + all / 4;
+                                       t.tile * axis.n_cell * row_items + t.first / 4;
+    if constexpr (is_staged) {
+        for (int i = int(threadIdx.x); i < int(axis.n_cell * row_items); i += threads) {
+            copy_16(staged + i, all + i);
+        }
+        copies_end();
+        copies_done<0>();
+        __syncthreads();
+    }
+    for (int item = int(threadIdx.x); item < n_item; item += threads) {
+        const int spike = item % of_block * 4;
+        const int column = item / of_block % n_column;
+        const int k = item / of_block / n_column;
+        const int64_t at = is_plane ? spike / 4 * axis.n_cell * row_items + column : spike / 4;
         const bool has_second = 2 * k + 1 < axis.n_block;
         const reach r = reach_of(axis, k);
-        const float *table = axis.table + 2 * k * block_items;
-        float sum[4][at_once];
-        clear(sum);
+        const float4 *first = reinterpret_cast<const float4 *>(axis.table + 2 * k * block_items);
+        const float4 *second = first + (has_second ? block_items / 4 : 0);
+        sums sum;
 #pragma unroll 2
         for (int g = r.first; g < r.end; g++) {
-            const float4 a = __ldg(from + g * row_items);
-            const entries e = entries_of(table + g * TESS_KDE_BLOCK, block_items, has_second);
-            add(a.x, e, sum[0]);
-            add(a.y, e, sum[1]);
-            add(a.z, e, sum[2]);
-            add(a.w, e, sum[3]);
+            const float4 entries[4] = {__ldg(first + 2 * g), __ldg(first + 2 * g + 1),
+                                       __ldg(second + 2 * g), __ldg(second + 2 * g + 1)};
+            sum.add(is_staged ? staged[g * row_items + column] : __ldg(all + at + g * row_items),
+                    entries);
         }
         const int32_t *bins = w.model.nodes.bins + (column * axis.n_block + 2 * k) * TESS_KDE_BLOCK;
         float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
@@ -211,7 +231,7 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                 const float offset = t.e->offset_f32[bin];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    const float v = logf(sum[i][j]) + offset;
+                    const float v = logf(sum.of[i][j]) + offset;
                     values[(spike + i) * t.ld + bin] = v;
                     most[i] = v >= s.sure[spike + i] + offset ? fmaxf(most[i], v) : most[i];
                 }
@@ -224,14 +244,17 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
     __syncthreads();
 }
 
-// Floored values, NaN where one may lie above the floor and is not sure; a warp has a spike.
-__device__ void write_values(const kde_work &w, const part &t, const block_state &s,
-                             const float *values)
+// Floored values, NaN where one may lie above the floor and is not sure. A warp has a spike, or
+// several warps one.
+__device__ void write_values(const kde_work &w, const part &t, block_state &s, const float *values)
 {
+    constexpr int warps = threads / 32;
     const kde_tile tile = w.tiles[t.tile];
     const int64_t n_bin = w.model.n_bin;
     const int lane = int(threadIdx.x) % 32;
-    for (int k = int(threadIdx.x) / 32; k < t.spikes && t.first + k < tile.n; k += threads / 32) {
+    const int warp = int(threadIdx.x) / 32;
+    const int shares = t.spikes < warps ? warps / t.spikes : 1;
+    for (int k = warp / shares; k < t.spikes && t.first + k < tile.n; k += warps / shares) {
         const float sure = s.sure[k];
         const float floor = w.model.floor_kind == TESS_KDE_FLOOR_RELATIVE
                                 ? float(double(from_ordered(s.most[k])) - w.model.floor_nats)
@@ -242,8 +265,9 @@ __device__ void write_values(const kde_work &w, const part &t, const block_state
             static_cast<float *>(w.ranges[tile.range].values) + (tile.first + t.first + k) * n_bin;
         int unsure = 0;
         int floored = 0;
-        for (int64_t p = lane; p < n_bin; p += 32) {
-            const float least = sure + t.e->offset_f32[p];
+#pragma unroll 4
+        for (int64_t p = warp % shares * 32 + lane; p < n_bin; p += 32 * shares) {
+            const float least = sure + __ldg(t.e->offset_f32 + p);
             const float v = values[k * t.ld + p];
             const bool is_anew = !(v >= least) && least > floor;
             const bool is_above = v >= least && v > lowest;
@@ -254,14 +278,21 @@ __device__ void write_values(const kde_work &w, const part &t, const block_state
         unsure = __reduce_add_sync(0xffffffffu, unsure);
         floored = __reduce_add_sync(0xffffffffu, floored);
         if (lane == 0) {
-            kde_count(w, t.tile * kde_tile_spikes + t.first + k, unsure, floored);
+            atomicAdd(&s.unsure[k], unsure);
+            atomicAdd(&s.floored[k], floored);
         }
+    }
+    __syncthreads();
+    const int k = int(threadIdx.x);
+    if (k < t.spikes && t.first + k < tile.n) {
+        kde_count(w, t.tile * kde_tile_spikes + t.first + k, s.unsure[k], s.floored[k]);
     }
 }
 
+template <bool is_staged>
 __global__ void __launch_bounds__(threads, 2) bins_kernel(kde_work w, int spikes, int ld)
 {
-    extern __shared__ float values[]; // [spikes][ld]
+    extern __shared__ float4 shared[]; // staged columns, then values [spikes][ld]
     __shared__ block_state s;
     part t;
     t.tile = blockIdx.x / unsigned(kde_tile_spikes / spikes);
@@ -272,24 +303,51 @@ __global__ void __launch_bounds__(threads, 2) bins_kernel(kde_work w, int spikes
     t.e = &kde_electrode_of(w, t.tile);
     t.spikes = spikes;
     t.ld = ld;
+    float *values =
+        reinterpret_cast<float *>(shared + (is_staged ? w.axes[0].n_cell * w.n_value : 0));
     find_sure(w, t, s);
-    find_values(w, t, s, values);
+    find_values<is_staged>(w, t, s, values, shared);
     write_values(w, t, s, values);
 }
 
+// Shared memory of a block, and of each of two on one multiprocessor.
+constexpr size_t most_bytes = 225 << 10;
+constexpr size_t half_bytes = 111 << 10;
+
 cudaError_t launch_columns(cudaStream_t stream, const kde_work &w, int64_t n_tile)
 {
-    const int64_t n = (w.axes[1].n_block + 1) / 2;
-    const int64_t parts = (n + most_groups - 1) / most_groups;
-    const dim3 block(spike_threads, unsigned((n + parts - 1) / parts));
-    const dim3 grid(unsigned(n_tile), unsigned(w.axes[0].n_cell), unsigned(parts));
-    const size_t bytes = size_t(w.axes[1].n_cell * kde_tile_spikes) * sizeof(float);
+    const int64_t n_node = w.axes[1].n_cell;
+    const int64_t n_group = (w.axes[1].n_block + 1) / 2;
+    const size_t row_bytes = size_t(n_node * kde_tile_spikes) * sizeof(float);
+    const size_t group_bytes = size_t(n_node * at_once) * sizeof(float);
+    const int64_t fitting = int64_t((most_bytes - 2 * row_bytes) / group_bytes);
+    const int64_t most = fitting < most_groups ? fitting : most_groups;
+    const int64_t parts = (n_group + most - 1) / most;
+    const int64_t groups = (n_group + parts - 1) / parts;
+    const size_t bytes = 2 * row_bytes + size_t(groups) * group_bytes;
+    constexpr int rows = 14; // of a block: the table is read once for them
     const cudaError_t error = cudaFuncSetAttribute(
         columns_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
     if (error != cudaSuccess) {
         return error;
     }
-    columns_kernel<<<grid, block, bytes, stream>>>(w);
+    const dim3 grid(unsigned(n_tile), unsigned((w.axes[0].n_cell + rows - 1) / rows),
+                    unsigned(parts));
+    columns_kernel<<<grid, dim3(32, unsigned(groups)), bytes, stream>>>(w, rows);
+    return cudaGetLastError();
+}
+
+template <bool is_staged>
+cudaError_t launch_values(cudaStream_t stream, const kde_work &w, int64_t n_tile, int spikes,
+                          size_t bytes)
+{
+    const cudaError_t error = cudaFuncSetAttribute(
+        bins_kernel<is_staged>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+    if (error != cudaSuccess) {
+        return error;
+    }
+    const unsigned blocks = unsigned(n_tile * (kde_tile_spikes / spikes));
+    bins_kernel<is_staged><<<blocks, threads, bytes, stream>>>(w, spikes, int(w.model.n_bin) | 1);
     return cudaGetLastError();
 }
 
@@ -297,22 +355,20 @@ cudaError_t launch_columns(cudaStream_t stream, const kde_work &w, int64_t n_til
 
 cudaError_t kde_launch_bins(cudaStream_t stream, const kde_work &w, int64_t n_tile)
 {
-    constexpr size_t half_bytes = 110 << 10; // of shared memory: two blocks side by side
-    cudaError_t error = w.model.nodes.n_dim == 2 ? launch_columns(stream, w, n_tile) : cudaSuccess;
-    const size_t ld = size_t(w.model.n_bin) | 1;
+    const size_t spike_bytes = (size_t(w.model.n_bin) | 1) * sizeof(float);
+    if (w.model.nodes.n_dim == 2) {
+        const cudaError_t error = launch_columns(stream, w, n_tile);
+        const size_t staged_bytes = size_t(w.axes[0].n_cell * w.n_value) * sizeof(float4);
+        if (error != cudaSuccess) {
+            return error;
+        }
+        if (staged_bytes + 4 * spike_bytes <= most_bytes) {
+            return launch_values<true>(stream, w, n_tile, 4, staged_bytes + 4 * spike_bytes);
+        }
+    }
     int spikes = most_spikes;
-    while (spikes > 4 && size_t(spikes) * ld * sizeof(float) > half_bytes) {
+    while (spikes > 4 && size_t(spikes) * spike_bytes > half_bytes) {
         spikes /= 2;
     }
-    const size_t bytes = size_t(spikes) * ld * sizeof(float);
-    if (error == cudaSuccess) {
-        error = cudaFuncSetAttribute(bins_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     int(bytes));
-    }
-    if (error == cudaSuccess) {
-        const unsigned blocks = unsigned(n_tile * (kde_tile_spikes / spikes));
-        bins_kernel<<<blocks, threads, bytes, stream>>>(w, spikes, int(ld));
-        error = cudaGetLastError();
-    }
-    return error;
+    return launch_values<false>(stream, w, n_tile, spikes, size_t(spikes) * spike_bytes);
 }

@@ -111,10 +111,12 @@ __device__ __forceinline__ void product_commit()
 #endif
 }
 
+// Leaves at most the newest sets of products, each closed by a commit, unfinished.
+template <int newest>
 __device__ __forceinline__ void product_wait()
 {
 #if TESS_DECODE_HAS_GROUPS
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(newest) : "memory");
 #endif
 }
 

@@ -102,6 +102,7 @@ tess_status nodes_supports(const tess_backend_device *device, const void *)
 {
     int major = 0;
     const tess_host *host = device->host;
+    const device_scope scope(device->ordinal);
     if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device->ordinal) !=
             cudaSuccess ||
         major != 9 || !kde_has_spread()) {

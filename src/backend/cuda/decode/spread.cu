@@ -37,7 +37,6 @@ struct memory {
     uint32_t empty;
     unsigned char *at; // [stages][stage_bytes]: nodes of some steps, then their marks
     int stage_bytes;
-    int marks_at;
 };
 
 template <int columns>
@@ -73,6 +72,21 @@ size_t shared_bytes_of(int64_t max_feature)
     return size_t(window * strip_of<columns> * spikes) * sizeof(float) +
            size_t(stages_of<columns>(max_feature)) * size_t(stage_bytes_of<columns>(max_feature));
 }
+
+// What the features say about the stages, where they are known.
+template <int columns, int features>
+struct layout {
+    static constexpr int run = run_of<columns>;
+    __device__ static int stage_bytes(const memory &m)
+    {
+        return features > 0 ? stage_bytes_of<columns>(features) : m.stage_bytes;
+    }
+    __device__ static int stages(const memory &m)
+    {
+        return features > 0 ? stages_of<columns>(features) : m.stages;
+    }
+    static constexpr int marks_at = run_of<columns> * columns * column_bytes;
+};
 
 // The part of a cell's window in the strip, in columns: both multiples of four, or the line's one.
 struct cut {
@@ -142,8 +156,8 @@ __device__ void copy_steps(const kde_work &w, const tess_kde_electrode &e, const
                 barrier_wait(m.empty + 8 * p.stage, p.parity ^ 1);
                 barrier_expect(full, n * (basis_bytes + marks_bytes));
                 copy_run(to, basis + (k * columns + c.first) * column_bytes, n * basis_bytes, full);
-                copy_run(to + m.marks_at, e.step_marks + k * step * e.n_feature, n * marks_bytes,
-                         full);
+                copy_run(to + layout<columns, 0>::marks_at, e.step_marks + k * step * e.n_feature,
+                         n * marks_bytes, full);
                 p.next(m.stages);
             }
         }
@@ -254,60 +268,109 @@ __device__ inline void add_to_band(const float (&d)[n], float *band, int band_co
     }
 }
 
-// Weights of step k of a stage.
-template <int features>
-__device__ inline left weights_at(const own_spikes<features> &own, const memory &m, int stage,
-                                  int k)
+// A step that is multiplied: its left matrix, where its nodes are, and the barrier of its stage if
+// it is the last of one, else 0.
+struct taken {
+    left a = {};
+    uint32_t at = 0;
+    uint32_t empty = 0;
+};
+
+// Steps of one cell, in their order.
+template <int columns, int features>
+class cell_steps
 {
-    const int n = features > 0 ? features : own.n_feature;
-    return weights(own, reinterpret_cast<const float *>(m.at + stage * m.stage_bytes + m.marks_at) +
-                            k * step * n);
+  public:
+    __device__ cell_steps(const own_spikes<features> &own, const memory &m, int n_step, place &p)
+        : own_(own), m_(m), left_(n_step), p_(p)
+    {
+    }
+    __device__ bool has_next() const
+    {
+        return left_ > 0;
+    }
+    __device__ void next(taken &t)
+    {
+        if (k_ == 0) {
+            barrier_wait(m_.full + 8 * p_.stage, p_.parity);
+        }
+        const unsigned char *stage = m_.at + p_.stage * in::stage_bytes(m_);
+        const int n = features > 0 ? features : own_.n_feature;
+        t.a = weights(own_, reinterpret_cast<const float *>(stage + in::marks_at) + k_ * step * n);
+        t.at = shared_address(stage) + uint32_t(k_ * column_bytes);
+        left_--;
+        const bool is_last = k_ + 1 == in::run || left_ == 0;
+        t.empty = is_last ? m_.empty + 8 * p_.stage : 0;
+        k_ = is_last ? 0 : k_ + 1;
+        if (is_last) {
+            p_.next(in::stages(m_));
+        }
+    }
+
+  private:
+    using in = layout<columns, features>;
+    const own_spikes<features> &own_;
+    const memory &m_;
+    int left_;
+    place &p_;
+    int k_ = 0; // of the stage
+};
+
+template <int n>
+__device__ inline void start(float (&d)[n], const taken &t)
+{
+    const uint64_t upper = right_matrix(t.at, 128, 512);
+    const uint64_t lower = right_matrix(t.at + 256, 128, 512);
+    product_fence();
+    multiply<n>(d, t.a.upper, upper);
+    multiply<n>(d, t.a.lower, upper);
+    multiply<n>(d, t.a.upper, lower);
+    product_commit();
 }
 
-// The steps of one cell, n / 8 columns of its window.
+// After its products.
+__device__ inline void let_go(const taken &t)
+{
+    keep(t.a);
+    if (t.empty != 0 && threadIdx.x % 32 == 0) {
+        barrier_arrive(t.empty);
+    }
+}
+
+// The steps of one cell, n / 8 columns of its window. While the products of a step run, the weights
+// of the next are computed, and its products wait behind them.
 template <int n, int features>
 __device__ inline void take_cell(const own_spikes<features> &own, const memory &m, int n_step,
                                  place &p, float *band, int band_columns, int row)
 {
-    constexpr int run = run_of < n == 8 ? 1 : window > ;
+    cell_steps<n == 8 ? 1 : window, features> steps(own, m, n_step, p);
     float d[n];
 #pragma unroll
     for (int k = 0; k < n; k++) {
         d[k] = 0; // or the compiler keeps registers for each of the sizes
     }
-    barrier_wait(m.full + 8 * p.stage, p.parity);
-    left a = weights_at(own, m, p.stage, 0);
-    int k = 0; // step of the stage
-    for (int s = 0; s < n_step; s++) {
-        const uint32_t at =
-            shared_address(m.at) + uint32_t(p.stage * m.stage_bytes + k * column_bytes);
-        const uint32_t empty = m.empty + 8 * p.stage;
-        const uint64_t upper = right_matrix(at, 128, 512);
-        const uint64_t lower = right_matrix(at + 256, 128, 512);
-        product_fence();
-        multiply<n>(d, a.upper, upper);
-        multiply<n>(d, a.lower, upper);
-        multiply<n>(d, a.upper, lower);
-        product_commit();
-        const bool is_last = k + 1 == run || s + 1 == n_step; // of the stage
-        k = is_last ? 0 : k + 1;
-        if (is_last) {
-            p.next(m.stages);
+    taken even;
+    taken odd;
+    steps.next(even);
+    start(d, even);
+    while (steps.has_next()) {
+        steps.next(odd);
+        start(d, odd);
+        product_wait<1>();
+        let_go(even);
+        even.empty = 0;
+        if (!steps.has_next()) {
+            break;
         }
-        left next = a;
-        if (s + 1 < n_step) {
-            if (is_last) {
-                barrier_wait(m.full + 8 * p.stage, p.parity);
-            }
-            next = weights_at(own, m, p.stage, k);
-        }
-        product_wait();
-        keep(a);
-        if (is_last && threadIdx.x % 32 == 0) {
-            barrier_arrive(empty);
-        }
-        a = next;
+        steps.next(even);
+        start(d, even);
+        product_wait<1>();
+        let_go(odd);
+        odd.empty = 0;
     }
+    product_wait<0>();
+    let_go(even);
+    let_go(odd);
     add_to_band(d, band, band_columns, row);
 }
 
@@ -410,7 +473,7 @@ __global__ void __launch_bounds__(threads_of<columns>, columns == 1 ? 3 : 1)
     m.at = reinterpret_cast<unsigned char *>(shared + band_items);
     m.stage_bytes = stage_bytes_of<columns>(w.model.max_feature);
     m.stages = stages_of<columns>(w.model.max_feature);
-    m.marks_at = run_of<columns> * columns * column_bytes;
+
     m.full = shared_address(barriers);
     m.empty = m.full + 8 * most_stages;
     const int strip_first = int(blockIdx.y) * strip;

@@ -169,7 +169,8 @@ static tess_status choose_nodes(upload *u, const tess_kde_model *m)
 {
     kde_there *there = u->there;
     const tess_device *device = there->device;
-    if (device->backend->supports(device->handle, TESS_STAGE_DECODE_KDE_NODES, NULL) != TESS_OK) {
+    const tess_stage_decode_kde_nodes args = {.model = m};
+    if (device->backend->supports(device->handle, TESS_STAGE_DECODE_KDE_NODES, &args) != TESS_OK) {
         return TESS_OK;
     }
     tess_kde_electrode *stepped =
