@@ -159,7 +159,7 @@ static tess_status read_movement(tess_de_block *b)
     return TESS_OK;
 }
 
-tess_status tess_de_block_read(tess_de_block *b, int64_t first)
+tess_status tess_de_block_fetch(tess_de_block *b, int64_t first)
 {
     const tess_de_view *v = b->view;
     const int64_t left = v->n_time - first;
@@ -168,5 +168,19 @@ tess_status tess_de_block_read(tess_de_block *b, int64_t first)
     TESS_TRY(tess_context_check_cancel(v->ctx));
     TESS_TRY(read_movement(b));
     TESS_TRY(tess_de_view_read(v->states, v->first_row + first, b->n_row, b->raw, b->states));
-    return tess_de_view_read(v->posterior, v->first_row + first, b->n_row, b->raw, b->posterior);
+    return tess_de_view_read_raw(v->posterior, v->first_row + first, b->n_row, b->raw);
+}
+
+void tess_de_block_widen(const tess_de_block *b, int64_t i)
+{
+    tess_de_view_widen(b->view->posterior, b->raw, i, b->posterior + i * b->view->n_state_bin);
+}
+
+tess_status tess_de_block_read(tess_de_block *b, int64_t first)
+{
+    TESS_TRY(tess_de_block_fetch(b, first));
+    for (int64_t i = 0; i < b->n_row; i++) {
+        tess_de_block_widen(b, i);
+    }
+    return TESS_OK;
 }

@@ -30,6 +30,10 @@ TESS_MUST_CHECK tess_status tess_de_block_create(const tess_de_view *view, tess_
 void tess_de_block_destroy(tess_de_block *block);
 // Rows first.. of those looked at, as many as fit.
 TESS_MUST_CHECK tess_status tess_de_block_read(tess_de_block *block, int64_t first);
+// The same in two steps, the second for each row and by any thread: the posterior as it lies in the
+// file, and a row of it as f64.
+TESS_MUST_CHECK tess_status tess_de_block_fetch(tess_de_block *block, int64_t first);
+void tess_de_block_widen(const tess_de_block *block, int64_t i);
 
 // What a row says. Pointers live until the next row.
 typedef struct tess_de_row {

@@ -61,6 +61,7 @@ static tess_status digest_rows(void *self, int64_t part, int32_t worker)
     digest.line = p->lines + worker * p->digest.most_lines;
     for (int64_t i = part * ROWS_AT_ONCE; i < end && i < p->n_ahead; i++) {
         digest.place = p->places + i * v->n_place;
+        tess_de_block_widen(p->block, p->ahead + i);
         tess_de_digest_row(&digest, p->block, p->ahead + i, &p->rows[i]);
         if (is_scored(p->facts, p->rows[i].index)) {
             tess_de_judge(v, &p->rows[i], &p->judged[i]);
@@ -136,7 +137,7 @@ static tess_status see_block(passing *p, tess_de_facts *f)
 static tess_status read_next(void *self)
 {
     tess_de_block *block = self;
-    return tess_de_block_read(block, block->first);
+    return tess_de_block_fetch(block, block->first);
 }
 
 static tess_status pass(passing *p, tess_de_facts *f)
@@ -146,7 +147,7 @@ static tess_status pass(passing *p, tess_de_facts *f)
     p->is_rising = true;
     p->block = &p->blocks[0];
     if (v->n_time > 0) {
-        TESS_TRY(tess_de_block_read(p->block, 0));
+        TESS_TRY(tess_de_block_fetch(p->block, 0));
     }
     for (int64_t first = 0; first < v->n_time;) {
         tess_de_block *next = &p->blocks[p->block == &p->blocks[0]];

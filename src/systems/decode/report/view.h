@@ -107,6 +107,10 @@ TESS_MUST_CHECK tess_status tess_de_view_warnings(const tess_de_view *view, char
 // scratch has room for them as they are.
 TESS_MUST_CHECK tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item,
                                               void *scratch, double *out);
+// The same as they are; and one of these rows as doubles.
+TESS_MUST_CHECK tess_status tess_de_view_read_raw(tess_source *source, int64_t first,
+                                                  int64_t n_item, void *raw);
+void tess_de_view_widen(tess_source *source, const void *raw, int64_t row, double *out);
 // Columns of the posterior that are NaN where others are not, outside [n_state_bin].
 TESS_MUST_CHECK tess_status tess_de_view_find_outside(tess_de_view *view, uint8_t *outside);
 // Finds the rows of the period and their distance; fails where there are none.

@@ -31,18 +31,36 @@ static void convert(int32_t dtype, const void *raw, int64_t n, double *out)
     }
 }
 
-tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item, void *scratch,
-                              double *out)
+static int64_t count_items(const tess_source_info *info, int64_t n_row)
+{
+    return n_row * (info->rank > 1 ? info->shape[1] : 1);
+}
+
+tess_status tess_de_view_read_raw(tess_source *source, int64_t first, int64_t n_item, void *raw)
 {
     const tess_source_info *info = tess_source_get_info(source);
-    const int64_t n = n_item * (info->rank > 1 ? info->shape[1] : 1);
+    const int64_t n = count_items(info, n_item);
     if (info->dtype != TESS_F64 && info->dtype != TESS_F32 && info->dtype != TESS_I64 &&
         info->dtype != TESS_I32) {
         TESS_FAIL(TESS_E_DTYPE, "%s: data set '%s' holds %s; expected real numbers or integers",
                   info->path, info->dataset, tess_dtype_name((tess_dtype)info->dtype));
     }
-    TESS_TRY(tess_source_read(source, first, n_item, scratch, (uint64_t)(n * info->item_bytes)));
-    convert(info->dtype, scratch, n, out);
+    return tess_source_read(source, first, n_item, raw, (uint64_t)(n * info->item_bytes));
+}
+
+void tess_de_view_widen(tess_source *source, const void *raw, int64_t row, double *out)
+{
+    const tess_source_info *info = tess_source_get_info(source);
+    const int64_t n = count_items(info, 1);
+    convert(info->dtype, (const char *)raw + (size_t)(row * n) * (size_t)info->item_bytes, n, out);
+}
+
+tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item, void *scratch,
+                              double *out)
+{
+    const tess_source_info *info = tess_source_get_info(source);
+    TESS_TRY(tess_de_view_read_raw(source, first, n_item, scratch));
+    convert(info->dtype, scratch, count_items(info, n_item), out);
     return TESS_OK;
 }
 
