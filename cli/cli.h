@@ -56,7 +56,9 @@ struct cli {
     const cli_command *command;
     int argc; // as typed: for provenance and the resume line
     char **argv;
-    int forced_profile; // "tessera profile ..."
+    int forced_profile;  // "tessera profile ..."
+    int opens_meanwhile; // the command begins on the CPU, and a GPU has time until
+                         // tess_device_use()
     cli_values values;
     char **operands;
     int n_operand;

@@ -4,6 +4,8 @@
 #include "job.h"
 #include "text.h"
 
+#include <tessera/device.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,12 +81,15 @@ static int run_run(cli *c, decode_job *j)
     double share = 0;
 
     CLI_TRY(check_prediction(c, &share));
+    c->opens_meanwhile = 1; // reading and fitting are the CPU's
     CLI_TRY(decode_open_session(c, j));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], NULL, NULL, &j->config, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
+    CLI_CALL(tess_device_use(c->ctx, 0)); // that there is none shows at once
     CLI_TRY(decode_open_intervals(c, j));
     CLI_TRY(decode_fit(c, j));
     CLI_TRY(decode_open_covariates(c, j));
+    CLI_CALL(tess_device_use(c->ctx, 1));
     CLI_TRY(decode_predict(c, j));
     if (c->values.dry_run) {
         return 0;

@@ -5,6 +5,7 @@
 #include "signals.h"
 #include "text.h"
 
+#include <tessera/device.h>
 #include <tessera/param.h>
 #include <tessera/sys/json.h>
 
@@ -191,7 +192,13 @@ int session_open(cli *c, void *const *systems)
     for (int i = 0; systems && i < CLI_MAX_TABLE && c->system[i].table; i++) {
         CLI_TRY(settings_resolve(&c->system[i], &c->files, systems[i]));
     }
-    CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
+    // What is said of a device has to wait for it.
+    const int is_meanwhile = c->opens_meanwhile && c->values.device && c->values.verbose == 0 &&
+                             strncmp(c->values.device, "cuda", 4) == 0;
+    CLI_TRY(session_context(c, NULL, is_meanwhile ? "cpu" : NULL, &c->ctx));
+    if (is_meanwhile) {
+        CLI_CALL(tess_device_begin(c->ctx, c->values.device));
+    }
     signals_watch(c->ctx);
     CLI_TRY(limit_time(c));
     CLI_TRY(head_log_file(c));

@@ -39,6 +39,13 @@ TESS_API TESS_MUST_CHECK tess_status tess_device_list(tess_context *ctx, tess_de
  *  string belongs to the context. */
 TESS_API const char *tess_device_why_not(tess_context *ctx, const char *backend);
 
+/** Begins to open a device by name, which takes a GPU's driver some tenths of a second, while a
+ *  context of the CPU works: reads its input, fits a model. tess_device_use() makes it the
+ *  context's, or says why it cannot; without wait only if that is known already. It does nothing
+ *  where none was begun. Both are calls of the context's one caller. */
+TESS_API TESS_MUST_CHECK tess_status tess_device_begin(tess_context *ctx, const char *id);
+TESS_API TESS_MUST_CHECK tess_status tess_device_use(tess_context *ctx, int wait);
+
 /** Measures the ceilings of one device (id as in tess_device_info); about a second. */
 TESS_API TESS_MUST_CHECK tess_status tess_device_benchmark(tess_context *ctx, const char *id,
                                                            tess_device_ceilings *ceilings,

@@ -152,6 +152,7 @@ void tess_context_destroy(tess_context *ctx)
         }
         tess_error_copy_in(message);
     }
+    tess_device_forget(ctx);
     tess_device_close(&ctx->other);
     tess_device_close(&ctx->cpu);
     tess_pool_destroy(ctx->pool);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/span.h"
+#include "runtime/errand.h"
 #include "runtime/pool.h"
 #include "tessera/context.h"
 #include "tessera/device.h"
@@ -88,7 +89,12 @@ struct tess_context {
 
     tess_device_budget device_budget;
     tess_device cpu;
-    tess_device other;   // handle NULL: the CPU is the device
+    tess_device other; // handle NULL: the CPU is the device
+    struct {           // a device that another thread opens
+        tess_errand errand;
+        tess_device device;
+        char id[48];
+    } opening;
     tess_device *device; // the chosen one
 };
 

@@ -117,7 +117,7 @@ static tess_status open_device(tess_context *ctx, const tess_backend *backend, i
     return status;
 }
 
-static tess_status open_named(tess_context *ctx, const char *id)
+static tess_status open_named(tess_context *ctx, const char *id, tess_device *device)
 {
     char name[16];
     const size_t n = strcspn(id, ":");
@@ -146,9 +146,60 @@ static tess_status open_named(tess_context *ctx, const char *id)
         TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d, from %s:0 on", id, name,
                   count, name);
     }
-    TESS_TRY(open_device(ctx, backend, (int32_t)index, &ctx->other));
+    return open_device(ctx, backend, (int32_t)index, device);
+}
+
+static void take_other(tess_context *ctx, const char *reason)
+{
     ctx->device = &ctx->other;
+    tess_device_budget_open(&ctx->device_budget, ctx->device);
+    snprintf(ctx->device_reason, sizeof ctx->device_reason, "%s", reason);
+}
+
+static tess_status open_meanwhile(void *self)
+{
+    tess_context *ctx = self;
+    tess_span span = tess_span_begin(&ctx->tracer, "device.open");
+    const tess_status status = open_named(ctx, ctx->opening.id, &ctx->opening.device);
+    tess_span_end(&span, 0, 0);
+    return status;
+}
+
+tess_status tess_device_begin(tess_context *ctx, const char *id)
+{
+    tess_error_clear();
+    if (ctx->opening.errand.is_under_way || ctx->device != &ctx->cpu) {
+        TESS_FAIL(TESS_E_ARGUMENT, "device '%.40s': the context has another device already", id);
+    }
+    if (strlen(id) >= sizeof ctx->opening.id) {
+        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
+                  id);
+    }
+    snprintf(ctx->opening.id, sizeof ctx->opening.id, "%s", id);
+    tess_errand_start(&ctx->opening.errand, open_meanwhile, ctx);
     return TESS_OK;
+}
+
+tess_status tess_device_use(tess_context *ctx, int wait)
+{
+    tess_error_clear();
+    tess_errand *errand = &ctx->opening.errand;
+    if (!errand->is_under_way || (!wait && !atomic_load(&errand->is_done))) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_errand_wait(errand));
+    ctx->other = ctx->opening.device;
+    memset(&ctx->opening.device, 0, sizeof ctx->opening.device);
+    take_other(ctx, "asked for");
+    return TESS_OK;
+}
+
+void tess_device_forget(tess_context *ctx)
+{
+    tess_errand_drop(&ctx->opening.errand);
+    if (ctx->opening.device.backend) {
+        tess_device_close(&ctx->opening.device);
+    }
 }
 
 tess_status tess_device_choose(tess_context *ctx, const char *id)
@@ -163,18 +214,16 @@ tess_status tess_device_choose(tess_context *ctx, const char *id)
     }
     if (strcmp(id, "auto") != 0) {
         tess_span span = tess_span_begin(&ctx->tracer, "device.open");
-        TESS_TRY(open_named(ctx, id));
+        TESS_TRY(open_named(ctx, id, &ctx->other));
         tess_span_end(&span, 0, 0);
-        tess_device_budget_open(&ctx->device_budget, ctx->device);
-        snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for");
+        take_other(ctx, "asked for");
         return TESS_OK;
     }
     ctx->device_is_auto = true;
     const char *why = "";
     const tess_backend *cuda = tess_backend_find(ctx, "cuda", &why);
-    if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0") == TESS_OK) {
-        tess_device_budget_open(&ctx->device_budget, ctx->device);
-        snprintf(ctx->device_reason, sizeof ctx->device_reason, "auto: a usable GPU was found");
+    if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0", &ctx->other) == TESS_OK) {
+        take_other(ctx, "auto: a usable GPU was found");
         return TESS_OK;
     }
     if (cuda && why[0] == '\0') {
@@ -223,13 +272,7 @@ tess_status tess_device_benchmark(tess_context *ctx, const char *id, tess_device
     if (strcmp(id, "cpu") == 0) {
         device = &ctx->cpu;
     } else if (strcmp(id, device->info.id) != 0) {
-        tess_device *kept = ctx->device;
-        const tess_device kept_other = ctx->other;
-        tess_status status = open_named(ctx, id);
-        temporary = ctx->other;
-        ctx->other = kept_other;
-        ctx->device = kept;
-        TESS_TRY(status);
+        TESS_TRY(open_named(ctx, id, &temporary));
         device = &temporary;
     }
     tess_status status = TESS_E_UNSUPPORTED;

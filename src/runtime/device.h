@@ -6,6 +6,8 @@
 
 // Opens the device with that id ("cpu", "cuda", "cuda:1", "auto") as ctx->device.
 TESS_MUST_CHECK tess_status tess_device_choose(tess_context *ctx, const char *id);
+// Ends what tess_device_begin() began and nobody used.
+void tess_device_forget(tess_context *ctx);
 void tess_device_close(tess_device *device);
 
 // A queue over the caller's stream. It stays the device's, so that calls on one stream cost

@@ -8,6 +8,7 @@ static void run(tess_errand *errand)
     if (errand->status != TESS_OK) {
         tess_error_copy_out(errand->message);
     }
+    atomic_store(&errand->is_done, true);
 }
 
 static void *errand_main(void *arg)
@@ -23,6 +24,7 @@ void tess_errand_start(tess_errand *errand, tess_status (*fn)(void *arg), void *
     errand->arg = arg;
     errand->status = TESS_OK;
     errand->is_under_way = true;
+    atomic_store(&errand->is_done, false);
     errand->has_thread = pthread_create(&errand->thread, NULL, errand_main, errand) == 0;
     if (!errand->has_thread) {
         run(errand);

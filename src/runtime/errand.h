@@ -15,6 +15,7 @@
 #include "base/status.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct tess_errand {
@@ -23,6 +24,7 @@ typedef struct tess_errand {
     pthread_t thread;
     bool is_under_way;
     bool has_thread;
+    atomic_bool is_done; // the wait will be short
     tess_status status;
     char message[TESS_MESSAGE_BYTES];
 } tess_errand; // all zero: none

@@ -157,11 +157,38 @@ static void the_bug_report_is_json_without_paths(void **state)
     tess_context_destroy(ctx);
 }
 
+// "cpu" by another thread stands in for a GPU here: how it is taken over does not depend on what it
+// is.
+static void a_device_is_opened_meanwhile(void **state)
+{
+    (void)state;
+    tess_context *ctx = new_context(0);
+    tess_context_info info;
+    assert_ok(tess_device_use(ctx, 1)); // none was begun
+    assert_ok(tess_device_begin(ctx, "cpu"));
+    assert_fails(tess_device_begin(ctx, "cpu"), TESS_E_ARGUMENT, "another device already");
+    assert_ok(tess_device_use(ctx, 1));
+    assert_ok(tess_context_get_info(ctx, &info, sizeof info));
+    assert_string_equal(info.device_reason, "asked for");
+    assert_fails(tess_device_begin(ctx, "cuda"), TESS_E_ARGUMENT, "another device already");
+    tess_context_destroy(ctx);
+
+    ctx = new_context(0);
+    assert_ok(tess_device_begin(ctx, "cuda:3"));
+    assert_fails(tess_device_use(ctx, 1), TESS_E_DEVICE, "device 'cuda:3' is not available");
+    assert_ok(tess_device_use(ctx, 0)); // told once; the context stays the CPU's
+    assert_ok(tess_context_get_info(ctx, &info, sizeof info));
+    assert_string_equal(info.device, "cpu");
+    assert_ok(tess_device_begin(ctx, "cpu")); // and never used
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_is_listed),
         cmocka_unit_test(missing_backends_have_a_reason),
+        cmocka_unit_test(a_device_is_opened_meanwhile),
         cmocka_unit_test(instruction_sets_are_listed),
         cmocka_unit_test(ceilings_are_measured),
         cmocka_unit_test(the_processor_is_described),
