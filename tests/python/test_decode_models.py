@@ -562,3 +562,23 @@ def test_threads_and_exact_mode(spikes: Spikes) -> None:
         time, *where, spikes.spike_times, spikes.features, **fit
     )
     assert ll.dtype == np.float64
+
+
+def test_a_knot_at_the_end_of_the_range_does_no_harm() -> None:
+    """The grid's knots meet the first and last place but for rounding; fields were infinite."""
+    time = np.arange(0, 6, 0.01)
+    way = 50 - 50 * np.cos(2 * time)
+    position = np.c_[np.clip(way, 0, 60), np.where(way > 60, way - 60, 0)]
+    spikes = [np.sort(np.random.default_rng(0).uniform(0, 6, 150))]
+    model = td.SortedSpikesDecoder(
+        environments=td.Environment(place_bin_size=8.0),
+        sorted_spikes_algorithm="sorted_spikes_glm",
+        sorted_spikes_algorithm_params={},
+    ).fit(time, position, spikes)
+    (encoding,) = model.encoding_model_.values()
+    field = encoding["place_fields"][0]
+    inside = model.environments[0].is_track_interior_.ravel()
+    assert field[inside].min() > 0.15  # spikes fall anywhere, at 0.25 a sample
+    assert field[inside].max() < 0.4
+    result = model.predict(spikes, time[:40])
+    np.testing.assert_allclose(np.nansum(result["acausal_posterior"], axis=1), 1, atol=1e-5)

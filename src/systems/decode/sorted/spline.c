@@ -59,9 +59,11 @@ static tess_status make_axis(tess_blocks *blocks, double edge_low, double edge_h
     }
     out->knot[0] = low;
     out->n_knot = 1;
+    // Between knots that coincide but for rounding the spline would be as steep as it likes.
+    const double apart = 0.01 * spacing;
     for (int64_t i = 1; i + 1 < n_point; i++) {
         const double knot = edge_low + (edge_high - edge_low) / (double)(n_point - 1) * (double)i;
-        if (knot > low && knot < high) {
+        if (knot > low + apart && knot < high - apart) {
             out->knot[out->n_knot++] = knot;
         }
     }
