@@ -369,6 +369,19 @@ tess_nuts_request tess_nuts_next(tess_nuts *s, double log_density, const double 
     }
 }
 
+void tess_nuts_set_root(tess_nuts *s, const double *root)
+{
+    const int64_t n = s->n;
+    double *covariance = nuts_covariance(s);
+    memcpy(nuts_root(s), root, (size_t)(n * n) * sizeof *root);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k <= i; k++) {
+            covariance[i * n + k] = dot(root + i * n, root + k * n, k + 1);
+            covariance[k * n + i] = covariance[i * n + k];
+        }
+    }
+}
+
 void tess_nuts_restart(tess_nuts *s, const double *x, double log_density, const double *gradient)
 {
     memcpy(nuts_vector(s, NUTS_X), x, (size_t)s->n * sizeof *x);

@@ -46,6 +46,10 @@ tess_nuts_request tess_nuts_next(tess_nuts *state, double log_density, const dou
 void tess_nuts_restart(tess_nuts *state, const double *x, double log_density,
                        const double *gradient);
 
+// Another metric, by the lower root [n][n] of its covariance; tess_nuts_restart() has to follow.
+// Not while the chain warms up.
+void tess_nuts_set_root(tess_nuts *state, const double *root);
+
 // The transition that has ended last.
 typedef struct tess_nuts_view {
     const double *x;        // [n] the draw

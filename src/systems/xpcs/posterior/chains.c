@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "numerics/cholesky.h"
 #include "numerics/nuts.h"
+#include "systems/xpcs/posterior/modes.h"
 #include "systems/xpcs/posterior/moves.h"
 
 #include <math.h>
@@ -15,28 +16,114 @@ static tess_nuts *chain_at(const tess_xp_sampler *s, int64_t number)
     return (tess_nuts *)(void *)(s->chains + (size_t)number * s->chain_bytes);
 }
 
-static void keep(tess_xp_sampler *s, int64_t number)
+// A draw, at x.
+static void keep(tess_xp_sampler *s, int64_t number, const tess_nuts_view *view, const double *x,
+                 double log_density)
 {
-    tess_nuts_view view;
     tess_xp_place place;
-    tess_nuts_look(chain_at(s, number), &view);
-    if (view.draw < 0) {
-        return;
-    }
     const tess_xpcs_posterior_info *info = &s->out->info;
-    const int64_t at = number * info->n_draw + view.draw;
-    tess_xp_coords_place(&s->coords, view.x, &place);
+    const int64_t at = number * info->n_draw + view->draw;
+    int64_t which = 0;
+    if (s->modes->n > 1) {
+        (void)tess_xp_modes_density(s->modes, x, &which);
+    }
+    tess_xp_coords_place(&s->coords, x, &place);
     memcpy(TESS_XP_OWN(double, info->theta) + at * info->n_param, place.theta,
            (size_t)info->n_param * sizeof(double));
     TESS_XP_OWN(double, info->noise)[at] = place.s;
     // Of the parameters themselves.
-    TESS_XP_OWN(double, info->log_density)[at] = view.log_density - place.log_volume;
-    TESS_XP_OWN(double, info->energy)[at] = view.energy;
-    TESS_XP_OWN(double, info->accept)[at] = view.accept;
-    TESS_XP_OWN(int64_t, info->n_step)[at] = view.n_step;
-    TESS_XP_OWN(int64_t, info->depth)[at] = view.depth;
-    TESS_XP_OWN(uint8_t, info->diverged)[at] = view.is_divergent != 0;
-    TESS_XP_OWN(double, info->step)[number] = view.step;
+    TESS_XP_OWN(double, info->log_density)[at] = log_density - place.log_volume;
+    TESS_XP_OWN(double, info->energy)[at] = view->energy;
+    TESS_XP_OWN(double, info->accept)[at] = view->accept;
+    TESS_XP_OWN(int64_t, info->n_step)[at] = view->n_step;
+    TESS_XP_OWN(int64_t, info->depth)[at] = view->depth;
+    TESS_XP_OWN(uint8_t, info->diverged)[at] = view->is_divergent != 0;
+    TESS_XP_OWN(int32_t, info->mode)[at] = (int32_t)which;
+    TESS_XP_OWN(double, info->step)[number] = view->step;
+}
+
+// Where a chain of several hills is: coordinates, log density, gradient.
+static double *place_of(const tess_xp_sampler *s, int64_t chain)
+{
+    return s->at + chain * (2 * s->coords.n + 1);
+}
+
+static void put_place(tess_xp_sampler *s, int64_t chain, const double *x, double log_density,
+                      const double *gradient)
+{
+    const int64_t n = s->coords.n;
+    double *to = place_of(s, chain);
+    memcpy(to, x, (size_t)n * sizeof *to);
+    to[n] = log_density;
+    memcpy(to + n + 1, gradient, (size_t)n * sizeof *to);
+}
+
+// The chain goes on from its place, with the metric of the hill it is in.
+static void go_on_from_place(tess_xp_sampler *s, int64_t chain)
+{
+    const double *at = place_of(s, chain);
+    int64_t which;
+    (void)tess_xp_modes_density(s->modes, at, &which);
+    tess_nuts_set_root(chain_at(s, chain), s->modes->at[which].root);
+    tess_nuts_restart(chain_at(s, chain), at, at[s->coords.n], at + s->coords.n + 1);
+}
+
+// Takes the path's end for the chain's place, unless it left the hill: the metric depends on the
+// hill, and paths are reversible within one only.
+static void settle(tess_xp_sampler *s, int64_t chain, const tess_nuts_view *view)
+{
+    int64_t from;
+    int64_t to;
+    (void)tess_xp_modes_density(s->modes, place_of(s, chain), &from);
+    (void)tess_xp_modes_density(s->modes, view->x, &to);
+    if (view->draw <= 0 || from == to) {
+        put_place(s, chain, view->x, view->log_density, view->gradient);
+    }
+}
+
+// A draw of chains where there are several hills: each tries to jump, too.
+static tess_status jump_all(tess_xp_sampler *s, const int64_t *which, int64_t n)
+{
+    const int64_t dim = s->coords.n;
+    double points[TESS_XP_MAX_SET][TESS_XP_MAX_COORD];
+    const double *trials[TESS_XP_MAX_SET];
+    double values[TESS_XP_MAX_SET];
+    double gradients[TESS_XP_MAX_SET * TESS_XP_MAX_COORD];
+    tess_nuts_view view;
+    for (int64_t i = 0; i < n; i++) {
+        tess_nuts_look(chain_at(s, which[i]), &view);
+        settle(s, which[i], &view);
+        tess_xp_modes_propose(s, s->modes, which[i], view.draw, points[i]);
+        trials[i] = points[i];
+    }
+    TESS_TRY(tess_xp_sampler_evaluate(s, trials, n, values, gradients));
+    for (int64_t i = 0; i < n; i++) {
+        const double *at = place_of(s, which[i]);
+        int64_t unused;
+        tess_nuts_look(chain_at(s, which[i]), &view);
+        const double log_ratio = values[i] - at[dim] +
+                                 tess_xp_modes_density(s->modes, at, &unused) -
+                                 tess_xp_modes_density(s->modes, points[i], &unused);
+        if (tess_xp_modes_accept(s, which[i], view.draw, log_ratio)) {
+            put_place(s, which[i], points[i], values[i], gradients + i * dim);
+        }
+        keep(s, which[i], &view, at, at[dim]);
+        go_on_from_place(s, which[i]);
+    }
+    return TESS_OK;
+}
+
+static tess_status keep_all(tess_xp_sampler *s, const int64_t *which, int64_t n)
+{
+    if (s->modes->n > 1 && n > 0) {
+        return jump_all(s, which, n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        tess_nuts_view view;
+        tess_nuts_look(chain_at(s, which[i]), &view);
+        keep(s, which[i], &view, view.x, view.log_density);
+    }
+    return TESS_OK;
 }
 
 // u moves by z of such a normal; false where it has no root.
@@ -77,6 +164,9 @@ static tess_status begin(tess_xp_sampler *s, int64_t number)
     static const double trusts[] = {1, 1 - 1e-8, 0.9999, 0};
     for (size_t t = 0; t < sizeof trusts / sizeof *trusts; t++) {
         tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+        if (s->modes->n > 1) { // chains begin in all hills
+            memcpy(u, s->modes->at[number % s->modes->n].u, sizeof u);
+        }
         tess_philox_normals(&draw, 0, (size_t)n, z);
         if (tess_xp_sampler_covariance(s, u, trusts[t], covariance) &&
             displace(covariance, n, z, u) && tess_nuts_begin(chain, n, u, covariance, &options)) {
@@ -123,16 +213,20 @@ static tess_status take_round(tess_xp_sampler *s, int64_t *n_left)
             continue;
         }
         TESS_TRY(tess_xp_sampler_evaluate(s, trials, n, values, gradients));
+        int64_t drawn[TESS_XP_MAX_SET];
+        int64_t n_drawn = 0;
         for (int64_t i = 0; i < n; i++) {
             const tess_nuts_request wanted =
                 tess_nuts_next(chain_at(s, which[i]), values[i], gradients + i * s->coords.n);
             if (wanted != TESS_NUTS_EVALUATE) {
-                keep(s, which[i]);
+                drawn[n_drawn] = which[i];
+                n_drawn += tess_nuts_n_done(chain_at(s, which[i])) > s->config.n_warmup;
                 tess_xp_moves_see(s, which[i]);
             }
             s->is_done[which[i]] = state_after(s, which[i], wanted);
             *n_left += s->is_done[which[i]] == TESS_XP_CHAIN_RUNS;
         }
+        TESS_TRY(keep_all(s, drawn, n_drawn));
         n = 0;
     }
     return TESS_OK;

@@ -26,6 +26,10 @@ static size_t pieces_of(const tess_xp_sampler *s, piece pieces[4])
 {
     const int64_t n = s->coords.n;
     const int64_t n_chain = s->config.n_chain;
+    if (!s->seen && s->at) {
+        pieces[0] = (piece){"at", s->at, (size_t)(n_chain * (2 * n + 1)) * sizeof(double)};
+        return 1;
+    }
     if (!s->seen) {
         return 0;
     }

@@ -1,4 +1,5 @@
 #include "systems/xpcs/posterior/moves.h"
+#include "systems/xpcs/posterior/modes.h"
 
 #include "base/rng.h"
 #include "base/status.h"
@@ -32,6 +33,10 @@ tess_status tess_xp_moves_open(tess_xp_sampler *s)
     const int64_t n_chain = s->config.n_chain;
     const int64_t half = s->config.n_warmup / 2;
     const int64_t most = MOST_SEEN / n_chain;
+    if (s->modes->n > 1) { // hills far apart are no polynomial; chains keep where they are
+        s->at = tess_blocks_alloc(&s->blocks, n_chain * (2 * n + 1), sizeof *s->at, what);
+        return s->at ? TESS_OK : TESS_E_MEMORY;
+    }
     if (n > TESS_SURROGATE_MAX_N || s->config.surrogate == 1 ||
         s->config.method != TESS_XPCS_METHOD_NUTS) {
         return TESS_OK;

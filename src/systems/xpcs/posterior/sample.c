@@ -1,6 +1,7 @@
 // Sampling, from the call to the draws.
 #include "systems/xpcs/posterior/sample.h"
-#include "systems/xpcs/posterior/laplace.h"
+#include "systems/xpcs/posterior/modes.h"
+#include "systems/xpcs/posterior/moves.h"
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -8,13 +9,8 @@
 #include "runtime/stage.h"
 #include "systems/xpcs/settings/constants.h"
 
-#include <string.h>
-
 static tess_status settle_config(tess_xpcs_sample_config *c)
 {
-    if (c->modes) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "modes: not in this version; leave it 0");
-    }
     if (!(c->temper > 0)) {
         c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;
     }
@@ -83,16 +79,17 @@ static void fill_info(tess_xp_sampler *s)
     info->surrogate_accept =
         s->tally.is_moving ? (double)s->tally.n_accepted / (double)(info->n_chain * info->n_draw)
                            : 0;
-    info->n_mode = 1;
-    TESS_XP_OWN(double, info->mode_weight)[0] = 1;
-    memcpy(TESS_XP_OWN(double, info->mode_theta), s->fit->theta,
-           (size_t)info->n_param * sizeof(double));
+    tess_xp_modes_tell(s, s->modes);
 }
 
 static tess_status draw(tess_xp_sampler *s)
 {
+    tess_xp_modes modes = {0};
+    s->modes = &modes;
     TESS_TRY(tess_xp_sampler_open(s));
     TESS_TRY(tess_xp_sampler_find_noise(s));
+    TESS_TRY(tess_xp_modes_find(s, &modes));
+    TESS_TRY(tess_xp_moves_open(s));
     TESS_TRY(tess_xp_sampler_open_work(s));
     tess_status status = s->config.method == TESS_XPCS_METHOD_LAPLACE ? tess_xp_sampler_laplace(s)
                                                                       : tess_xp_sampler_run(s);

@@ -69,7 +69,9 @@ typedef struct tess_xp_sampler {
     int64_t n_seen; // of each
     char *surrogate;
     char *movers; // [n_chain][chain_bytes] paths on it
-    double *at;   // [n_chain][coords.n + 1] where the chains are, and the log density there
+    double *at;   // [n_chain][coords.n + 1] where the chains are, and the log density there; of
+                  // several hills the gradient, too
+    struct tess_xp_modes *modes;
     tess_xp_tally tally;
     tess_identity id;
     tess_work work;

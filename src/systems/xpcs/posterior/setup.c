@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "numerics/nuts.h"
 #include "systems/xpcs/fit/plan.h"
-#include "systems/xpcs/posterior/moves.h"
+#include "systems/xpcs/posterior/sample.h"
 #include "systems/xpcs/posterior/shards.h"
 
 #include <math.h>
@@ -210,11 +210,7 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
     s->chains = tess_blocks_alloc(&s->blocks, n_chain, s->chain_bytes, "chains");
     s->is_done = tess_blocks_alloc(&s->blocks, n_chain, sizeof *s->is_done, "chains");
     s->tally.target_accept = s->config.target_accept;
-    if (!s->chains || !s->is_done) {
-        return TESS_E_MEMORY;
-    }
-    TESS_TRY(tess_xp_moves_open(s));
-    return create_posterior(s);
+    return s->chains && s->is_done ? create_posterior(s) : TESS_E_MEMORY;
 }
 
 void tess_xp_sampler_close(tess_xp_sampler *s)

@@ -241,6 +241,8 @@ static const tess_param sample_params[] = {
     {"surrogate", TESS_PARAM_CHOICE, FIELD(surrogate), 0, 0, 2, "auto|off|on", "",
      "draws are proposed by a polynomial that the warm-up fitted, and accepted by all data: exact, "
      "one evaluation each; auto: where it is near enough"},
+    {"modes", TESS_PARAM_FLAG, FIELD(modes), 1, 0, 1, NULL, "",
+     "look for hills of the posterior at the other minima of the fit, and weigh them by jumps"},
     {"fit_priors", TESS_PARAM_FLAG, FIELD(fit_priors), 0, 0, 1, NULL, "",
      "priors around the fit, as use_nlsq_informed_priors: the data then count twice"},
     {"prior_width", TESS_PARAM_REAL, FIELD(prior_width), 2, 1e-3, 1e6, NULL, "sd",
