@@ -123,7 +123,7 @@ static int write_report(cli *c, xpcs_job *j)
 {
     const int overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
 
-    if (!c->values.report) {
+    if (!c->values.report || j->method != XPCS_NLSQ) { // that of the draws has its place
         return 0;
     }
     CLI_TRY(job_status(
@@ -141,7 +141,7 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     tess_xpcs_write_config_init(&config, sizeof config);
     config.overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
     config.figures = v->save_plots || info->save_plots == 1;
-    config.report = !c->values.report; // one page is enough
+    config.report = !c->values.report || j->method == XPCS_BOTH; // one page is enough
     if (v->no_surfaces) {
         config.surfaces = 0;
     } else if (v->save_surfaces || (v->output_format && strcmp(v->output_format, "npz") == 0)) {
@@ -195,8 +195,6 @@ static int fit_and_sample(cli *c, xpcs_job *j, const char *folder)
         xpcs_status(c, j, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
     if (j->method != XPCS_CMC) {
         CLI_TRY(write_results(c, j, folder));
-    } else {
-        CLI_TRY(write_report(c, j));
     }
     if (j->method != XPCS_NLSQ) {
         CLI_TRY(xpcs_sample(c, j, folder));

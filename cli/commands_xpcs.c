@@ -149,7 +149,7 @@ static const opt_def config_options[] = {
     "nlsq/fitted_data.npz|"                                                                        \
     "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json|"          \
     "cmc/parameters.json|cmc/diagnostics.json|cmc/analysis_results_cmc.json|cmc/samples.npz|"      \
-    "cmc/inference_data.nc|cmc/fitted_data.npz"
+    "cmc/inference_data.nc|cmc/fitted_data.npz|cmc/report.html"
 
 static const cli_command commands[] = {
     {.name = "xpcs fit",

@@ -4,6 +4,7 @@
 
 #include "job.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Passes with gradient that a draw took over the cases tried: 3 to 15.
@@ -24,6 +25,27 @@ int xpcs_announce_draws(cli *c, const xpcs_job *j)
     return 0;
 }
 
+// Where --report says, else beside the draws.
+static int write_page(cli *c, xpcs_job *j, const char *folder, int overwrite)
+{
+    char *path = malloc(strlen(folder) + 32);
+
+    if (!path) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    sprintf(path, "%s/cmc/report.html", folder);
+    const char *place = c->values.report ? c->values.report : path;
+    const int code =
+        job_status(c, tess_xpcs_draws_report(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
+                                             j->diagnosis, j->result, &j->sample_config, j->data,
+                                             &j->model, place, overwrite));
+    if (code == 0) {
+        console_note("report written to %s", place);
+    }
+    free(path);
+    return code;
+}
+
 static int write_draws(cli *c, xpcs_job *j, const char *folder)
 {
     const cli_xpcs_values *v = &c->values.xpcs;
@@ -32,9 +54,10 @@ static int write_draws(cli *c, xpcs_job *j, const char *folder)
     tess_xpcs_write_config_init(&config, sizeof config);
     config.overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
     config.surfaces = v->no_surfaces ? 0 : v->save_surfaces ? 1 : -1;
-    return job_status(c, tess_xpcs_draws_write(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
-                                               j->diagnosis, j->result, &j->sample_config, j->data,
-                                               &j->model, folder, &config));
+    CLI_TRY(job_status(c, tess_xpcs_draws_write(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
+                                                j->diagnosis, j->result, &j->sample_config, j->data,
+                                                &j->model, folder, &config)));
+    return write_page(c, j, folder, config.overwrite);
 }
 
 int xpcs_sample(cli *c, xpcs_job *j, const char *folder)

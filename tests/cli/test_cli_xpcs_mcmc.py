@@ -156,6 +156,22 @@ optimization:
     assert (again.returncode, "same bits" in again.stdout + again.stderr) == (0, True)
 
 
+def test_the_page_has_every_figure(run):
+    tessera, folder = run
+    assert (folder / "both" / "report.html").exists()  # of the fit
+    page = (folder / "both" / "cmc" / "report.html").read_text()
+    for heading in ("Parameters", "Forest", "Traces and densities", "Rates over time",
+                    "Fitted cuts", "Pairs", "Ranks", "Mixing", "Energy"):
+        assert f">{heading}</h2>" in page
+    for title in ("posterior and prior", "autocorrelation", "effective draws so far",
+                  "transport rate D(t)", "D0 and alpha", "draws, 5 to 95 %"):
+        assert title in page
+    words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--report", "page.html"]
+    result = tessera("xpcs", "mcmc", *STATIC, "-o", "paged", *words)
+    assert (result.returncode, "report written to page.html" in result.stderr) == (0, True)
+    assert not (folder / "paged" / "cmc" / "report.html").exists()
+
+
 def test_strict_and_few_draws(run):
     tessera, folder = run
     words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct sampled {
     tess_xpcs_simulation s;
@@ -126,6 +127,42 @@ static void files_are_the_same_again(void **state)
     remove_folder("two");
 }
 
+// Also without the data, of one chain, and of a draw or two.
+static void pages_of_any_draws(void **state)
+{
+    (void)state;
+    sampled o = {0};
+    sample(&o);
+    tess_xpcs_posterior_info draws = *tess_xpcs_posterior_get_info(o.posterior);
+    const char *path = unit_path("draws.html");
+    assert_ok(tess_xpcs_draws_report(ctx, &draws, o.diagnosis, o.fit, &o.config, o.data, &o.s.model,
+                                     path, 0));
+    char *text = unit_read_file(path, NULL);
+    assert_contains(text, ">Fitted cuts</h2>");
+    free(text);
+    assert_fails(
+        tess_xpcs_draws_report(ctx, &draws, o.diagnosis, o.fit, &o.config, NULL, NULL, path, 0),
+        TESS_E_EXISTS, "--overwrite");
+    assert_ok(tess_xpcs_draws_report(ctx, &draws, o.diagnosis, o.fit, &o.config, NULL, NULL, path,
+                                     2)); // is there
+    for (int64_t n = 1; n < 4; n += 2) {
+        tess_xpcs_diagnosis *few = NULL;
+        draws.n_chain = 1;
+        draws.n_draw = n;
+        draws.energy = NULL;
+        draws.contrast = draws.offset = NULL;
+        assert_ok(tess_xpcs_diagnose(ctx, &draws, o.fit, &o.config, &few));
+        assert_ok(tess_xpcs_draws_report(ctx, &draws, few, o.fit, &o.config, o.data, &o.s.model,
+                                         path, 1));
+        tess_xpcs_diagnosis_destroy(few);
+    }
+    text = unit_read_file(path, NULL);
+    assert_null(strstr(text, ">Fitted cuts</h2>"));
+    free(text);
+    unlink(path);
+    release(&o);
+}
+
 static void mistakes_are_refused(void **state)
 {
     (void)state;
@@ -149,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_the_same_again),
+        cmocka_unit_test(pages_of_any_draws),
         cmocka_unit_test(mistakes_are_refused),
     };
     ctx = unit_context(2, 0);

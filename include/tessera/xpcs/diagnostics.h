@@ -117,6 +117,15 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_draws_json(
     tess_context *ctx, const tess_xpcs_posterior_info *draws, const tess_xpcs_diagnosis *diagnosis,
     const tess_xpcs_result *fit, const tess_xpcs_sample_config *config, char **text);
 
+/** One self-contained HTML page: numbers of every quantity, forest, traces, densities beside the
+ *  priors, rates over time and cuts of the model as bands, pairs, ranks, autocorrelation, growth of
+ *  the effective draws, energy. data and model may be NULL: no cuts then. overwrite as in
+ *  tess_xpcs_write_config. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_draws_report(
+    tess_context *ctx, const tess_xpcs_posterior_info *draws, const tess_xpcs_diagnosis *diagnosis,
+    const tess_xpcs_result *fit, const tess_xpcs_sample_config *config, tess_xpcs_data *data,
+    const tess_xpcs_model *model, const char *path, int overwrite);
+
 TESS_END_DECLS
 
 #endif
