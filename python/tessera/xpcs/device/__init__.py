@@ -15,6 +15,7 @@ from tessera.xpcs.device.cpu import (
     detect_cpu_info,
     get_optimal_batch_size,
 )
+from tessera.xpcs.utils.logging import get_logger as get_logger
 
 HAS_CPU_MODULE = True
 

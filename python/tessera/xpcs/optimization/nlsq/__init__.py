@@ -44,6 +44,11 @@ from tessera.xpcs.optimization.nlsq.strategies.chunking import (
 
 fit_nlsq = fit_nlsq_jax
 
+# Parts of the package nlsq, which is not used here: fits and searches are the library's.
+NLSQ_CACHING_AVAILABLE = NLSQ_CMAES_AVAILABLE = NLSQ_CURVEFIT_AVAILABLE = False
+NLSQ_GLOBAL_OPT_AVAILABLE = NLSQ_GOAL_AVAILABLE = NLSQ_RESULT_AVAILABLE = False
+NLSQ_STABILITY_AVAILABLE = NLSQ_STREAMING_AVAILABLE = NLSQ_WORKFLOW_AVAILABLE = False
+
 __all__ = [
     "JAX_AVAILABLE",
     "NLSQ_AVAILABLE",
