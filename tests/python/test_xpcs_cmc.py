@@ -30,6 +30,7 @@ from tessera.xpcs.optimization.cmc.backends import MultiprocessingBackend, PBSBa
 from tessera.xpcs.optimization.cmc.backends.base import combine_shard_samples
 from tessera.xpcs.optimization.cmc.backends.multiprocessing import (
     SharedDataManager,
+    _load_shared_dict,
     _load_shared_shard_data,
 )
 from tessera.xpcs.viz import mcmc_diagnostics, mcmc_plots
@@ -345,6 +346,8 @@ def test_backends(prepared: data_prep.PreparedData) -> None:
     shards = [vars(s) for s in data_prep.shard_data_random(prepared, 3)]
     with SharedDataManager() as manager:
         refs = manager.create_shared_shard_arrays(shards)
+        ref = manager.create_shared_dict("options", {"n": [1, 2.5]})
+        assert _load_shared_dict(ref) == {"n": [1, 2.5]}
         back = [_load_shared_shard_data(ref) for ref in refs]
     for shard, other in zip(shards, back, strict=True):
         np.testing.assert_array_equal(shard["data"], other["data"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import shared_memory
@@ -83,21 +83,21 @@ class SharedDataManager:
         return self._refs[name]
 
     def create_shared_dict(self, name: str, d: Mapping[str, Any]) -> dict[str, Any]:
-        """Share a dict, pickled.
+        """Share a dict, as JSON: what another process reads is never run.
 
         Parameters
         ----------
         name : str
             What it is called here.
         d : dict
-            The dict.
+            Of numbers, words, lists and dicts.
 
         Returns
         -------
         dict
             What another process needs to read it.
         """
-        return self.create_shared_bytes(name, pickle.dumps(dict(d)))
+        return self.create_shared_bytes(name, json.dumps(dict(d)).encode())
 
     def create_shared_shard_arrays(
         self, shard_data_list: Sequence[Mapping[str, Any]]
@@ -154,7 +154,7 @@ def _load_shared_bytes(ref: Mapping[str, Any]) -> bytes:
 
 
 def _load_shared_dict(ref: Mapping[str, Any]) -> Any:
-    return pickle.loads(_load_shared_bytes(ref))
+    return json.loads(_load_shared_bytes(ref))
 
 
 def _piece(ref: Mapping[str, Any], shape: tuple[int, ...], begin: int) -> npt.NDArray[Any]:
