@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import tessera.decode as td
 from decode_support import GOLDEN
 
 ROOT = Path(__file__).parents[2]
@@ -49,3 +50,20 @@ def test_original(tool: ModuleType, path: Path) -> None:
     assert wanted
     for key, want in wanted.items():
         assert tool.difference(found[key], want) <= tool.TOLERANCES[key.split("/")[0]], key
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ConfigurationError",
+        "ConvergenceError",
+        "DataError",
+        "FittingError",
+        "NonLocalDetectorError",
+        "ValidationError",
+    ],
+)
+def test_exceptions_are_names_of_the_package(name: str) -> None:
+    # "from non_local_detector import ValidationError", since the version after 0.6.9.
+    assert name in td.__all__
+    assert getattr(td, name) is getattr(td.exceptions, name)

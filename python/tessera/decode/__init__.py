@@ -41,6 +41,14 @@ if TYPE_CHECKING:
         DiscreteStationaryDiagonal,
     )
     from tessera.decode.environment import Environment, TrackGraph, make_track_graph
+    from tessera.decode.exceptions import (
+        ConfigurationError,
+        ConvergenceError,
+        DataError,
+        FittingError,
+        NonLocalDetectorError,
+        ValidationError,
+    )
     from tessera.decode.initial_conditions import UniformInitialConditions
     from tessera.decode.models import (
         ClusterlessDecoder,
@@ -83,6 +91,14 @@ _HOME = {
         "DiscreteStationaryDiagonal",
     ),
     "environment": ("Environment", "TrackGraph", "make_track_graph"),
+    "exceptions": (
+        "ConfigurationError",
+        "ConvergenceError",
+        "DataError",
+        "FittingError",
+        "NonLocalDetectorError",
+        "ValidationError",
+    ),
     "initial_conditions": ("UniformInitialConditions",),
     "models": (
         "ClusterlessDecoder",
@@ -127,8 +143,11 @@ _MODULES = (
 __all__ = [
     "ClusterlessDecoder",
     "ClusterlessDetector",
+    "ConfigurationError",
     "ContFragClusterlessClassifier",
     "ContFragSortedSpikesClassifier",
+    "ConvergenceError",
+    "DataError",
     "Discrete",
     "DiscreteNonStationaryCustom",
     "DiscreteNonStationaryDiagonal",
@@ -136,12 +155,14 @@ __all__ = [
     "DiscreteStationaryDiagonal",
     "EmpiricalMovement",
     "Environment",
+    "FittingError",
     "Identity",
     "MultiEnvironmentClusterlessClassifier",
     "MultiEnvironmentSortedSpikesClassifier",
     "NoSpikeContFragClusterlessClassifier",
     "NoSpikeContFragSortedSpikesClassifier",
     "NonLocalClusterlessDetector",
+    "NonLocalDetectorError",
     "NonLocalSortedSpikesDetector",
     "ObservationModel",
     "OnlineDecoder",
@@ -157,6 +178,7 @@ __all__ = [
     "Tuning",
     "Uniform",
     "UniformInitialConditions",
+    "ValidationError",
     "make_track_graph",
     "read_recording",
     "save_recording",
