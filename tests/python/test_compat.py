@@ -13,7 +13,7 @@ import pytest
 import tessera.compat
 import tessera.compat._uses
 from helpers import run_python
-from tessera.compat import AliasModule, LackingNameError, install
+from tessera.compat import AliasModule, LackingNameError, _alias, install
 from tessera.compat._originals import ORIGINALS, is_the_originals, original_named
 
 _ROOTS = ("autoreject", "homodyne", "non_local_detector", "flash_clifford")
@@ -62,6 +62,18 @@ def test_missing_names_are_called_what_the_script_calls_them() -> None:
     assert isinstance(missing.value, LackingNameError)
     assert "docs/migrate/homodyne.md" in str(missing.value)
     assert "tessera.xpcs.config.Nothing" in str(missing.value)
+
+
+def test_modules_have_what_the_originals_import_there() -> None:
+    import tessera.decode as td
+
+    base = importlib.import_module("tessera.compat.non_local_detector.models.base")
+    assert base.Environment is td.Environment
+    kde = importlib.import_module("tessera.compat.non_local_detector.likelihoods.clusterless_kde")
+    assert kde.block_kde is td.likelihoods.common.block_kde
+    assert not any("Environment" in name or "block_kde" in name for name in _alias.lacked)
+    with pytest.raises(AttributeError, match=r"models\.base\.Nothing is not in"):
+        _ = base.Nothing
 
 
 def test_the_manual_has_the_page_that_errors_name() -> None:

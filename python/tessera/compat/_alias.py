@@ -12,7 +12,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -76,11 +76,28 @@ class AliasModule(ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         return value
 
-    def _submodule(self, name: str) -> ModuleType:
+    def _submodule(self, name: str) -> Any:
+        fullname = f"{self.__name__}.{name}"
         try:
-            return importlib.import_module(f"{self.__name__}.{name}")
+            return importlib.import_module(fullname)
         except LackingNameError as error:
+            for module in self._neighbours():
+                if name in getattr(module, "__all__", ()):
+                    lacked.pop(fullname, None)
+                    return getattr(module, name)
             raise AttributeError(str(error), name=name, obj=self) from None
+
+    def _neighbours(self) -> Iterator[ModuleType]:
+        """Yield the whole package and ``common`` beside: what the originals' modules import.
+
+        A script finds ``Environment`` in every module of the original that imports it.
+        """
+        ours: ModuleType = self.__dict__[_OURS]
+        original: Original = self.__dict__[_ORIGINAL]
+        roots = [root for root in original.roots.values() if ours.__name__.startswith(f"{root}.")]
+        for name in (*roots, f"{ours.__name__.rpartition('.')[0]}.common"):
+            if name != ours.__name__ and _exists(name):
+                yield importlib.import_module(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system binds submodules and dunders; everything else is a patch of ours.
