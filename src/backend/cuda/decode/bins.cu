@@ -180,11 +180,24 @@ __device__ void find_sure(const kde_work &w, const part &t, block_state &s)
     __syncthreads();
 }
 
+// log x to 3e-7, of a number that is not far below the range of f32; -inf of 0.
+__device__ inline float log_of(float x)
+{
+    const int bits = __float_as_int(x);
+    const int exponent = (bits - 0x3f3504f3) >> 23; // x = 2^exponent m, m from sqrt(1/2) to sqrt(2)
+    float log2_m;
+    asm("lg2.approx.ftz.f32 %0, %1;"
+        : "=f"(log2_m)
+        : "f"(__int_as_float(bits - exponent * (1 << 23))));
+    const float log_x = fmaf(float(exponent), 0.693147182f, log2_m * 0.693147182f);
+    return x > 0 ? log_x : -INFINITY;
+}
+
 // Values of all bins to shared memory, and the largest of each spike that is sure. staged: columns
 // of the block's four spikes, copied there; else they are read where they are.
 template <bool is_staged>
 __device__ void find_values(const kde_work &w, const part &t, block_state &s, float *values,
-                            float4 *staged)
+                            const float4 *staged)
 {
     const tess_kde_axis &axis = w.axes[0];
     const bool is_plane = w.model.nodes.n_dim == 2;
@@ -198,14 +211,12 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                                  : reinterpret_cast<const float4 *>(w.moments) +
                                        t.tile * axis.n_cell * row_items + t.first / 4;
     if constexpr (is_staged) {
-        for (int i = int(threadIdx.x); i < int(axis.n_cell * row_items); i += threads) {
-            copy_16(staged + i, all + i);
-        }
-        copies_end();
         copies_done<0>();
         __syncthreads();
     }
-    for (int item = int(threadIdx.x); item < n_item; item += threads) {
+    for (int first_item = 0; first_item < n_item; first_item += threads) {
+        const bool has_item = first_item + int(threadIdx.x) < n_item;
+        const int item = has_item ? first_item + int(threadIdx.x) : n_item - 1;
         const int spike = item % of_block * 4;
         const int column = item / of_block % n_column;
         const int k = item / of_block / n_column;
@@ -222,22 +233,25 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
             sum.add(is_staged ? staged[g * row_items + column] : __ldg(all + at + g * row_items),
                     entries);
         }
+        if (is_staged && n_item <= threads) {
+            __syncthreads(); // values take the place of what was staged
+        }
         const int32_t *bins = w.model.nodes.bins + (column * axis.n_block + 2 * k) * TESS_KDE_BLOCK;
         float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 #pragma unroll
         for (int j = 0; j < at_once; j++) {
-            const int bin = j < TESS_KDE_BLOCK || has_second ? bins[j] : -1;
+            const int bin = has_item && (j < TESS_KDE_BLOCK || has_second) ? bins[j] : -1;
             if (bin >= 0) {
                 const float offset = t.e->offset_f32[bin];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    const float v = logf(sum.of[i][j]) + offset;
+                    const float v = log_of(sum.of[i][j]) + offset;
                     values[(spike + i) * t.ld + bin] = v;
                     most[i] = v >= s.sure[spike + i] + offset ? fmaxf(most[i], v) : most[i];
                 }
             }
         }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4 && has_item; i++) {
             atomicMax(&s.most[spike + i], ordered(most[i]));
         }
     }
@@ -290,9 +304,10 @@ __device__ void write_values(const kde_work &w, const part &t, block_state &s, c
 }
 
 template <bool is_staged>
-__global__ void __launch_bounds__(threads, 2) bins_kernel(kde_work w, int spikes, int ld)
+__global__ void __launch_bounds__(threads, 2)
+    bins_kernel(kde_work w, int spikes, int ld, int values_at)
 {
-    extern __shared__ float4 shared[]; // staged columns, then values [spikes][ld]
+    extern __shared__ float4 shared[]; // staged columns; values [spikes][ld] at values_at
     __shared__ block_state s;
     part t;
     t.tile = blockIdx.x / unsigned(kde_tile_spikes / spikes);
@@ -303,8 +318,16 @@ __global__ void __launch_bounds__(threads, 2) bins_kernel(kde_work w, int spikes
     t.e = &kde_electrode_of(w, t.tile);
     t.spikes = spikes;
     t.ld = ld;
-    float *values =
-        reinterpret_cast<float *>(shared + (is_staged ? w.axes[0].n_cell * w.n_value : 0));
+    float *values = reinterpret_cast<float *>(shared + values_at);
+    if constexpr (is_staged) {
+        const int n = int(w.axes[0].n_cell * w.n_value);
+        const float4 *from =
+            reinterpret_cast<const float4 *>(w.partial) + (t.tile * quads + t.first / 4) * n;
+        for (int i = int(threadIdx.x); i < n; i += threads) {
+            copy_16(shared + i, from + i);
+        }
+        copies_end();
+    }
     find_sure(w, t, s);
     find_values<is_staged>(w, t, s, values, shared);
     write_values(w, t, s, values);
@@ -313,6 +336,13 @@ __global__ void __launch_bounds__(threads, 2) bins_kernel(kde_work w, int spikes
 // Shared memory of a block, and of each of two on one multiprocessor.
 constexpr size_t most_bytes = 225 << 10;
 constexpr size_t half_bytes = 111 << 10;
+
+// So many bytes of shared memory a block.
+template <typename kernel_t>
+cudaError_t allow(kernel_t *kernel, size_t bytes)
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+}
 
 cudaError_t launch_columns(cudaStream_t stream, const kde_work &w, int64_t n_tile)
 {
@@ -326,8 +356,7 @@ cudaError_t launch_columns(cudaStream_t stream, const kde_work &w, int64_t n_til
     const int64_t groups = (n_group + parts - 1) / parts;
     const size_t bytes = 2 * row_bytes + size_t(groups) * group_bytes;
     constexpr int rows = 14; // of a block: the table is read once for them
-    const cudaError_t error = cudaFuncSetAttribute(
-        columns_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+    const cudaError_t error = allow(columns_kernel, bytes);
     if (error != cudaSuccess) {
         return error;
     }
@@ -339,15 +368,15 @@ cudaError_t launch_columns(cudaStream_t stream, const kde_work &w, int64_t n_til
 
 template <bool is_staged>
 cudaError_t launch_values(cudaStream_t stream, const kde_work &w, int64_t n_tile, int spikes,
-                          size_t bytes)
+                          int64_t values_at, size_t bytes)
 {
-    const cudaError_t error = cudaFuncSetAttribute(
-        bins_kernel<is_staged>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+    const cudaError_t error = allow(bins_kernel<is_staged>, bytes);
     if (error != cudaSuccess) {
         return error;
     }
     const unsigned blocks = unsigned(n_tile * (kde_tile_spikes / spikes));
-    bins_kernel<is_staged><<<blocks, threads, bytes, stream>>>(w, spikes, int(w.model.n_bin) | 1);
+    bins_kernel<is_staged>
+        <<<blocks, threads, bytes, stream>>>(w, spikes, int(w.model.n_bin) | 1, int(values_at));
     return cudaGetLastError();
 }
 
@@ -358,17 +387,23 @@ cudaError_t kde_launch_bins(cudaStream_t stream, const kde_work &w, int64_t n_ti
     const size_t spike_bytes = (size_t(w.model.n_bin) | 1) * sizeof(float);
     if (w.model.nodes.n_dim == 2) {
         const cudaError_t error = launch_columns(stream, w, n_tile);
-        const size_t staged_bytes = size_t(w.axes[0].n_cell * w.n_value) * sizeof(float4);
+        const int64_t n_staged = w.axes[0].n_cell * w.n_value;
+        const size_t staged_bytes = size_t(n_staged) * sizeof(float4);
         if (error != cudaSuccess) {
             return error;
         }
-        if (staged_bytes + 4 * spike_bytes <= most_bytes) {
-            return launch_values<true>(stream, w, n_tile, 4, staged_bytes + 4 * spike_bytes);
+        // With one sum a thread, values can take the place of what was staged.
+        const bool shares = w.axes[1].n_value * ((w.axes[0].n_block + 1) / 2) <= threads;
+        const size_t both = staged_bytes + 4 * spike_bytes;
+        const size_t larger = staged_bytes > 4 * spike_bytes ? staged_bytes : 4 * spike_bytes;
+        const size_t bytes = shares ? larger : both;
+        if (bytes <= most_bytes) {
+            return launch_values<true>(stream, w, n_tile, 4, shares ? 0 : n_staged, bytes);
         }
     }
     int spikes = most_spikes;
     while (spikes > 4 && size_t(spikes) * spike_bytes > half_bytes) {
         spikes /= 2;
     }
-    return launch_values<false>(stream, w, n_tile, spikes, size_t(spikes) * spike_bytes);
+    return launch_values<false>(stream, w, n_tile, spikes, 0, size_t(spikes) * spike_bytes);
 }

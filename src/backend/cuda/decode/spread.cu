@@ -12,10 +12,7 @@
 
 #include "backend/cuda/decode/kde.h"
 #include "backend/cuda/decode/matrix.h"
-
-#include <cuda_bf16.h>
-
-#include <cstring>
+#include "backend/cuda/decode/weights.h"
 
 namespace
 {
@@ -164,79 +161,6 @@ __device__ void copy_steps(const kde_work &w, const tess_kde_electrode &e, const
     }
 }
 
-__device__ inline float power(float exponent)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(exponent));
-    return y;
-}
-
-__device__ inline uint32_t pair(float a, float b)
-{
-    const __nv_bfloat162 both = __floats2bfloat162_rn(a, b);
-    uint32_t bits;
-    memcpy(&bits, &both, sizeof bits);
-    return bits;
-}
-
-// The left matrix: weights of a thread's two spikes with four of a step, in two parts.
-struct left {
-    uint32_t upper[4];
-    uint32_t lower[4];
-};
-
-// The compiler does not know that products still read their left matrix after they started: it must
-// not have the registers for the next one before this.
-__device__ inline void keep(const left &a)
-{
-    asm volatile("" ::"r"(a.upper[0]), "r"(a.upper[1]), "r"(a.upper[2]), "r"(a.upper[3]),
-                 "r"(a.lower[0]), "r"(a.lower[1]), "r"(a.lower[2]), "r"(a.lower[3])
-                 : "memory");
-}
-
-__device__ inline void split(float a, float b, uint32_t *upper, uint32_t *lower)
-{
-    *upper = pair(a, b);
-    *lower = pair(a - __uint_as_float(*upper << 16), b - __uint_as_float(*upper & 0xffff0000u));
-}
-
-// A thread's decoding spikes: in registers, or the scaled marks of its first.
-template <int features>
-struct own_spikes {
-    float x[2][features > 0 ? features : 1];
-    const float *marks; // [feature][spikes]
-    int n_feature;
-};
-
-template <int features>
-__device__ inline left weights(const own_spikes<features> &own, const float *marks)
-{
-    const float4 *from = reinterpret_cast<const float4 *>(marks) + threadIdx.x % 4;
-    float q[2][4] = {};
-    const int n = features > 0 ? features : own.n_feature;
-#pragma unroll
-    for (int f = 0; f < n; f++) {
-        const float4 y = from[4 * f];
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const float x =
-                features > 0 ? own.x[h][features > 0 ? f : 0] : own.marks[f * spikes + 8 * h];
-            const float d[4] = {x - y.x, x - y.y, x - y.z, x - y.w};
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                q[h][k] = fmaf(-d[k], d[k], q[h][k]);
-            }
-        }
-    }
-    left a;
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        split(power(q[h][0]), power(q[h][1]), &a.upper[h], &a.lower[h]);
-        split(power(q[h][2]), power(q[h][3]), &a.upper[2 + h], &a.lower[2 + h]);
-    }
-    return a;
-}
-
 // Adds a cell's sums to the band.
 template <int n>
 __device__ inline void add_to_band(const float (&d)[n], float *band, int band_columns, int row)
@@ -289,15 +213,21 @@ class cell_steps
     {
         return left_ > 0;
     }
+    // Waits for the next step, if there is one, and reads its marks.
+    __device__ void look_ahead()
+    {
+        if (left_ > 0) {
+            if (k_ == 0) {
+                barrier_wait(m_.full + 8 * p_.stage, p_.parity);
+            }
+            const int n = features > 0 ? features : own_.n_feature;
+            marks_.read(reinterpret_cast<const float *>(stage() + in::marks_at) + k_ * step * n);
+        }
+    }
     __device__ void next(taken &t)
     {
-        if (k_ == 0) {
-            barrier_wait(m_.full + 8 * p_.stage, p_.parity);
-        }
-        const unsigned char *stage = m_.at + p_.stage * in::stage_bytes(m_);
-        const int n = features > 0 ? features : own_.n_feature;
-        t.a = weights(own_, reinterpret_cast<const float *>(stage + in::marks_at) + k_ * step * n);
-        t.at = shared_address(stage) + uint32_t(k_ * column_bytes);
+        t.a = weights(own_, marks_);
+        t.at = shared_address(stage()) + uint32_t(k_ * column_bytes);
         left_--;
         const bool is_last = k_ + 1 == in::run || left_ == 0;
         t.empty = is_last ? m_.empty + 8 * p_.stage : 0;
@@ -314,6 +244,12 @@ class cell_steps
     int left_;
     place &p_;
     int k_ = 0; // of the stage
+    step_marks<features> marks_;
+
+    __device__ const unsigned char *stage() const
+    {
+        return m_.at + p_.stage * in::stage_bytes(m_);
+    }
 };
 
 template <int n>
@@ -351,19 +287,31 @@ __device__ inline void take_cell(const own_spikes<features> &own, const memory &
     }
     taken even;
     taken odd;
-    steps.next(even);
-    start(d, even);
+    // On a line registers are better spent on more warps.
+    constexpr bool looks_ahead = n > 8;
+    const auto take = [&](taken &t) {
+        if constexpr (!looks_ahead) {
+            steps.look_ahead();
+        }
+        steps.next(t);
+        start(d, t);
+        if constexpr (looks_ahead) {
+            steps.look_ahead();
+        }
+    };
+    if constexpr (looks_ahead) {
+        steps.look_ahead();
+    }
+    take(even);
     while (steps.has_next()) {
-        steps.next(odd);
-        start(d, odd);
+        take(odd);
         product_wait<1>();
         let_go(even);
         even.empty = 0;
         if (!steps.has_next()) {
             break;
         }
-        steps.next(even);
-        start(d, even);
+        take(even);
         product_wait<1>();
         let_go(odd);
         odd.empty = 0;
@@ -374,24 +322,59 @@ __device__ inline void take_cell(const own_spikes<features> &own, const memory &
     add_to_band(d, band, band_columns, row);
 }
 
+// The part of a cell's window in the strip: so many columns.
+template <int columns, int features>
+__device__ inline void take_window(const own_spikes<features> &own, const memory &m, int n_step,
+                                   place &p, float *band, int n_column, int row)
+{
+    constexpr int strip = strip_of<columns>;
+    if constexpr (columns == 1) {
+        take_cell<8>(own, m, n_step, p, band, strip, row);
+    } else {
+        switch (n_column / stride) {
+        case 1:
+            take_cell<32>(own, m, n_step, p, band, strip, row);
+            break;
+        case 2:
+            take_cell<64>(own, m, n_step, p, band, strip, row);
+            break;
+        case 3:
+            take_cell<96>(own, m, n_step, p, band, strip, row);
+            break;
+        default:
+            take_cell<128>(own, m, n_step, p, band, strip, row);
+        }
+    }
+}
+
 // Rows first..end-1 of nodes out, and zeros in their place; of the warp's 16 spikes. Returns the
 // sum of those of spike lane % 16 that the lane had.
-__device__ inline float put_rows(float *band, int band_columns, int first, int end, int n_column,
-                                 int all_columns, float *out)
+template <int band_columns>
+__device__ inline float put_rows(float *band, int first, int end, int n_column, int all_columns,
+                                 float *out)
 {
+    constexpr int half = (band_columns + 1) / 2; // columns of a lane, every second
     const int lane = int(threadIdx.x) % 32;
     const int spike = int(threadIdx.x) / 32 * 16 + lane % 16;
     float sum = 0;
     __syncwarp();
     for (int row = first; row < end; row++) {
         const int slot = row % window;
-        for (int column = lane / 16; column < n_column; column += 2) {
-            float *from =
-                band + (slot * band_columns + column) * spikes + (spike ^ (slot / 2 % 4 * 8));
-            const float v = *from;
-            out[(int64_t(row) * all_columns + column) * spikes + spike] = v;
-            sum += v;
-            *from = 0;
+        float *from =
+            band + (slot * band_columns + lane / 16) * spikes + (spike ^ (slot / 2 % 4 * 8));
+        float *to = out + (int64_t(row) * all_columns + lane / 16) * spikes + spike;
+        float v[half];
+#pragma unroll
+        for (int k = 0; k < half; k++) {
+            v[k] = 2 * k + lane / 16 < n_column ? from[2 * k * spikes] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < half; k++) {
+            if (2 * k + lane / 16 < n_column) {
+                to[2 * k * spikes] = v[k];
+                from[2 * k * spikes] = 0;
+            }
+            sum += v[k];
         }
     }
     __syncwarp();
@@ -419,38 +402,31 @@ __device__ void take_steps(const kde_work &w, const tess_kde_electrode &e, const
     int done = 0; // rows of nodes
     float total = 0;
     place p;
-    for (int row = 0; row < int(nodes.n_cell[0]); row++) {
-        for (int cell = of.first; cell < of.end && e.n_step > 0; cell++) {
-            const int32_t *first = e.cell_step + row * nodes.n_cell[1] + cell;
-            const int n_step = first[1] - first[0];
+    const int n_cell_row = int(nodes.n_cell[0]);
+    const int n_cell_column = int(nodes.n_cell[1]);
+    const int32_t *cell_step = e.n_step > 0 ? e.cell_step : nullptr;
+    const auto steps_of = [&](int row, int cell) {
+        const int32_t *first = cell_step + row * n_cell_column + cell;
+        return cell_step != nullptr && row < n_cell_row ? first[1] - first[0] : 0;
+    };
+    int ahead = steps_of(0, of.first); // read before they are wanted
+    for (int row = 0; row < n_cell_row; row++) {
+        for (int cell = of.first; cell < of.end; cell++) {
+            const int n_step = ahead;
+            const bool is_last = cell + 1 == of.end;
+            ahead = steps_of(is_last ? row + 1 : row, is_last ? of.first : cell + 1);
             if (n_step == 0) {
                 continue;
             }
             const cut c = cut_of<columns>(cell, strip_first);
             float *band = m.band + (c.at + c.first) * spikes;
-            if constexpr (columns == 1) {
-                take_cell<8>(own, m, n_step, p, band, strip, row * stride);
-            } else {
-                switch ((c.end - c.first) / stride) {
-                case 1:
-                    take_cell<32>(own, m, n_step, p, band, strip, row * stride);
-                    break;
-                case 2:
-                    take_cell<64>(own, m, n_step, p, band, strip, row * stride);
-                    break;
-                case 3:
-                    take_cell<96>(own, m, n_step, p, band, strip, row * stride);
-                    break;
-                default:
-                    take_cell<128>(own, m, n_step, p, band, strip, row * stride);
-                }
-            }
+            take_window<columns>(own, m, n_step, p, band, c.end - c.first, row * stride);
         }
         const int end = (row + 1) * stride < n_row ? (row + 1) * stride : n_row;
-        total += put_rows(m.band, strip, done, end, n_column, int(nodes.n_node[1]), out);
+        total += put_rows<strip>(m.band, done, end, n_column, int(nodes.n_node[1]), out);
         done = end;
     }
-    total += put_rows(m.band, strip, done, n_row, n_column, int(nodes.n_node[1]), out);
+    total += put_rows<strip>(m.band, done, n_row, n_column, int(nodes.n_node[1]), out);
     total += __shfl_down_sync(0xffffffffu, total, 16);
     if (lane < 16) {
         w.totals[(tile * w.n_strip + blockIdx.y) * spikes + threadIdx.x / 32 * 16 + lane] = total;
