@@ -23,20 +23,37 @@ enum {
     SAMPLE_PRIOR_SD,
     SAMPLE_CONTRAST_PRIOR,
     SAMPLE_OFFSET_PRIOR,
+    SAMPLE_CHECKPOINT,
+    SAMPLE_CHECKPOINT_EVERY,
+    SAMPLE_KEEP_CHECKPOINTS,
+    SAMPLE_RESUME,
     SAMPLE_PROGRESS,
     SAMPLE_COUNT
 };
 
-static const char *const sample_names[] = {
-    "context",  "data",           "model",        "fit",
-    "options",  "fit_options",    "settings",     "prior_mean",
-    "prior_sd", "contrast_prior", "offset_prior", "progress"};
+static const char *const sample_names[] = {"context",
+                                           "data",
+                                           "model",
+                                           "fit",
+                                           "options",
+                                           "fit_options",
+                                           "settings",
+                                           "prior_mean",
+                                           "prior_sd",
+                                           "contrast_prior",
+                                           "offset_prior",
+                                           "checkpoint",
+                                           "checkpoint_every",
+                                           "keep_checkpoints",
+                                           "resume",
+                                           "progress"};
 
 typedef struct sample_request {
     core_context *context;
     tess_xpcs_data *data;
     const tess_xpcs_result *fit;
     PyObject *keep;
+    PyObject *path;
     tess_xpcs_model model;
     tess_xpcs_fit_config fit_config;
     tess_xpcs_sample_config config;
@@ -72,7 +89,22 @@ static int read_priors(const core_state *state, PyObject *const *values, sample_
                : 0;
 }
 
-// r->keep is to be given up in any case.
+static int read_checkpoints(const core_state *state, PyObject *const *values, sample_request *r)
+{
+    tess_xpcs_sample_config *c = &r->config;
+    int64_t resume = c->resume;
+    if (core_to_path(values[SAMPLE_CHECKPOINT], &r->path, &c->checkpoint_dir) < 0 ||
+        core_to_real(values[SAMPLE_CHECKPOINT_EVERY], &c->checkpoint_every_s) < 0 ||
+        core_to_int(state, values[SAMPLE_KEEP_CHECKPOINTS], "keep_checkpoints", 1, 1000000,
+                    &c->keep_checkpoints) < 0 ||
+        core_to_int(state, values[SAMPLE_RESUME], "resume", 0, 2, &resume) < 0) {
+        return -1;
+    }
+    c->resume = (int32_t)resume;
+    return 0;
+}
+
+// r->keep and r->path are to be given up in any case.
 static int read_request(const core_state *state, PyObject *const *values, sample_request *r)
 {
     memset(r, 0, sizeof *r);
@@ -95,7 +127,8 @@ static int read_request(const core_state *state, PyObject *const *values, sample
     return core_to_config(state, values[SAMPLE_FIT_OPTIONS], tess_xpcs_fit_params(),
                           &r->fit_config) < 0 ||
                    core_to_config(state, values[SAMPLE_OPTIONS], tess_xpcs_sample_params(),
-                                  &r->config) < 0
+                                  &r->config) < 0 ||
+                   read_checkpoints(state, values, r) < 0
                ? -1
                : read_priors(state, values, r);
 }
@@ -127,6 +160,7 @@ static PyObject *sample(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
         Py_CLEAR(handle);
     }
     Py_XDECREF(r.keep);
+    Py_XDECREF(r.path);
     return (PyObject *)handle;
 }
 
@@ -167,6 +201,36 @@ static int put_draws(const core_state *state, PyObject *owner, PyObject *dict,
     return core_put(dict, "step", core_show_reals(state, owner, i->step, i->n_chain, -1));
 }
 
+static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
+                       const tess_xpcs_posterior_info *i)
+{
+    const struct {
+        const char *key;
+        const double *data;
+        int64_t rows;
+        int64_t columns;
+    } vectors[] = {
+        {"phi", i->phi, i->n_angle, -1},
+        {"q", i->q, i->n_angle, -1},
+        {"prior_mean", i->prior_mean, i->n_param, -1},
+        {"prior_sd", i->prior_sd, i->n_param, -1},
+        {"lower", i->lower, i->n_param, -1},
+        {"upper", i->upper, i->n_param, -1},
+        {"fit_theta", i->fit_theta, i->n_param, -1},
+        {"fit_sd", i->fit_sd, i->n_param, -1},
+        {"mode_theta", i->mode_theta, i->n_mode, i->n_param},
+        {"mode_weight", i->mode_weight, i->n_mode, -1},
+    };
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
+        if (core_put(dict, vectors[k].key,
+                     core_show_reals(state, owner, vectors[k].data, vectors[k].rows,
+                                     vectors[k].columns)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *posterior_info(PyObject *module, PyObject *value)
 {
     const core_state *state = PyModule_GetState(module);
@@ -175,18 +239,118 @@ static PyObject *posterior_info(PyObject *module, PyObject *value)
         return NULL;
     }
     const tess_xpcs_posterior_info *i = tess_xpcs_posterior_get_info(posterior);
-    PyObject *dict =
-        Py_BuildValue("{sdsdsLsd}", "noise_scale", i->noise_scale, "outside", i->outside,
-                      "n_evaluation", (long long)i->n_evaluation, "seconds", i->seconds);
-    if (dict && put_draws(state, value, dict, i) < 0) {
+    static const char *const methods[] = {"nuts", "laplace", "consensus"};
+    PyObject *dict = Py_BuildValue(
+        "{sssdsdsLsLsdsLsdsdsdsdsOsOsdsLsLsd}", "method", methods[i->method], "noise_scale",
+        i->noise_scale, "outside", i->outside, "n_evaluation", (long long)i->n_evaluation, "n_pass",
+        (long long)i->n_pass, "seconds", i->seconds, "n_attempt", (long long)i->n_attempt,
+        "target_accept", i->target_accept, "log_evidence", i->log_evidence, "pareto_k", i->pareto_k,
+        "surrogate_accept", i->surrogate_accept, "has_surrogate",
+        i->has_surrogate ? Py_True : Py_False, "resumed", i->resumed ? Py_True : Py_False,
+        "resumed_from", i->resumed_from, "shard", (long long)i->shard, "n_shard",
+        (long long)i->n_shard, "temper", i->temper);
+    if (dict && (put_draws(state, value, dict, i) < 0 || put_vectors(state, value, dict, i) < 0 ||
+                 core_put(dict, "warnings", core_text(i->warnings ? i->warnings : "")) < 0 ||
+                 core_put(dict, "device", core_text(i->device ? i->device : "")) < 0)) {
         Py_CLEAR(dict);
     }
     return dict;
+}
+
+static PyObject *pack(PyObject *module, PyObject *value)
+{
+    const core_state *state = PyModule_GetState(module);
+    const tess_xpcs_posterior *posterior = core_handle_get(state, value, &posterior_class);
+    if (!posterior) {
+        return NULL;
+    }
+    const size_t n = tess_xpcs_posterior_pack(posterior, NULL, 0);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+    if (bytes) {
+        tess_xpcs_posterior_pack(posterior, PyBytes_AsString(bytes), n);
+    }
+    return bytes;
+}
+
+// A shard as bytes, which the caller keeps, and what becomes of them.
+typedef struct packed_shard {
+    char *bytes;
+    Py_ssize_t n;
+} packed_shard;
+
+static tess_status combine_packed(tess_context *ctx, const packed_shard *packed, int64_t n,
+                                  tess_xpcs_posterior **shards,
+                                  const tess_xpcs_combine_config *config,
+                                  tess_xpcs_posterior **made)
+{
+    tess_status status = TESS_OK;
+    for (int64_t k = 0; k < n && status == TESS_OK; k++) {
+        status = tess_xpcs_posterior_unpack(ctx, packed[k].bytes, (size_t)packed[k].n, &shards[k]);
+    }
+    if (status == TESS_OK) {
+        status =
+            tess_xpcs_combine(ctx, (const tess_xpcs_posterior *const *)shards, n, config, made);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        tess_xpcs_posterior_destroy(shards[k]);
+    }
+    return status;
+}
+
+static int read_packed(PyObject *list, packed_shard *packed, Py_ssize_t n)
+{
+    for (Py_ssize_t k = 0; k < n; k++) {
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, k), &packed[k].bytes, &packed[k].n) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *combine(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                         PyObject *keywords)
+{
+    static const char *const names[] = {"context", "packed", "robust_upstream"};
+    static const core_signature signature = {"xpcs_combine", names, 3, 3, 2};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[3];
+    tess_xpcs_combine_config config;
+    tess_xpcs_combine_config_init(&config, sizeof config);
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||
+        core_to_flag(values[2], &config.is_robust_upstream) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    const Py_ssize_t n = context && PyList_Check(values[1]) ? PyList_Size(values[1]) : 0;
+    packed_shard *packed = PyMem_Calloc((size_t)n + 1, sizeof *packed);
+    tess_xpcs_posterior **shards = PyMem_Calloc((size_t)n + 1, sizeof *shards);
+    core_handle *handle = NULL;
+    if (context && packed && shards && read_packed(values[1], packed, n) == 0) {
+        handle = core_handle_create(state, context, &posterior_class, NULL);
+    }
+    core_call call;
+    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+        tess_xpcs_posterior *made = NULL;
+        const tess_status status =
+            combine_packed(context->handle, packed, n, shards, &config, &made);
+        handle->object = made;
+        if (core_call_end(&call, status) < 0) {
+            Py_CLEAR(handle);
+        }
+    } else {
+        Py_CLEAR(handle);
+    }
+    PyMem_Free(packed);
+    PyMem_Free(shards);
+    return (PyObject *)handle;
 }
 
 PyMethodDef core_xpcs_posterior_methods[] = {
     {"xpcs_sample", CORE_METHOD(sample), METH_FASTCALL | METH_KEYWORDS,
      "Draw from the posterior; returns a Handle."},
     {"xpcs_posterior_info", posterior_info, METH_O, "What was drawn."},
+    {"xpcs_posterior_pack", pack, METH_O, "The draws as bytes."},
+    {"xpcs_combine", CORE_METHOD(combine), METH_FASTCALL | METH_KEYWORDS,
+     "The draws of all shards together."},
     {NULL, NULL, 0, NULL},
 };

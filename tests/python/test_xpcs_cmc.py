@@ -243,6 +243,18 @@ def test_the_call_of_the_original_samples(points: dict[str, Any], sampled: CMCRe
     assert sampled.mean_contrast == pytest.approx(sampled.parameters[:2].mean())
 
 
+def test_shards_are_combined_where_their_number_is_said(
+    points: dict[str, Any], sampled: CMCResult
+) -> None:
+    own = {name: value for name, value in points.items() if name != "of"}
+    config = {**CONFIG, "sharding": {"num_shards": 2}}
+    found = fit_mcmc_jax(**own, cmc_config=config, progress_bar=False)
+    assert found.num_shards == 2
+    width = sampled.uncertainties[4]
+    assert abs(found.parameters[4] - sampled.parameters[4]) < width
+    assert found.uncertainties[4] == pytest.approx(width, rel=0.4)
+
+
 def test_scaling_may_be_told_together_or_held(points: dict[str, Any]) -> None:
     own = {name: value for name, value in points.items() if name != "of"}
     for mode, names in (("auto", ["contrast", "offset"]), ("constant_averaged", [])):

@@ -178,6 +178,57 @@ def test_mistakes_name_the_argument(fitted: xpcs.Result, drawn: xpcs.Posterior) 
         drawn["gamma"]
 
 
+def test_laplace_and_surrogate_agree_with_paths(fitted: xpcs.Result, drawn: xpcs.Posterior) -> None:
+    laplace = xpcs.sample(fitted, method="laplace", n_draw=500)
+    assert laplace.facts["pareto_k"] < 0.7
+    assert laplace.facts["method"] == "laplace"
+    plain = xpcs.sample(fitted, surrogate="off", **SHORT)
+    assert not plain.facts["has_surrogate"]
+    for other in (laplace, plain):
+        for name in drawn.physical_names:
+            assert abs(other[name].mean() - drawn[name].mean()) < 0.25 * drawn[name].std()
+
+
+def test_a_run_that_was_stopped_goes_on(
+    fitted: xpcs.Result, drawn: xpcs.Posterior, tmp_path: Path
+) -> None:
+    seen = 0
+
+    def stop(progress: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        xpcs.sample(fitted, checkpoint=tmp_path, checkpoint_every=0, progress=stop, **SHORT)
+    assert list(tmp_path.iterdir())
+    again = xpcs.sample(fitted, checkpoint=tmp_path, **SHORT)
+    assert again.facts["resumed"]
+    assert np.array_equal(again.theta, drawn.theta)
+    with pytest.raises(ArgumentError, match="checkpoint"):
+        xpcs.sample(fitted, resume=True)
+
+
+def test_shards_combine_to_the_whole(
+    fitted: xpcs.Result, drawn: xpcs.Posterior, tmp_path: Path
+) -> None:
+    shards = [xpcs.sample(fitted, shard=k, n_shard=2, **SHORT) for k in (1, 2)]
+    assert shards[0]["D0"].std() > 1.2 * drawn["D0"].std()
+    other = [
+        xpcs.Posterior.load(shards[0].save(tmp_path / "shard.npz")),
+        pickle.loads(pickle.dumps(shards[1])),
+    ]
+    whole = xpcs.combine(other)
+    assert whole.facts["method"] == "consensus"
+    assert np.array_equal(whole.theta, xpcs.combine(shards).theta)
+    for name in drawn.physical_names:
+        assert abs(whole[name].mean() - drawn[name].mean()) < 0.5 * drawn[name].std()
+        assert whole[name].std() == pytest.approx(drawn[name].std(), rel=0.3)
+    with pytest.raises(ArgumentError, match="posteriors"):
+        xpcs.combine([drawn])
+
+
 def test_a_robust_loss_is_refused(data: xpcs.Data) -> None:
     with pytest.raises(ArgumentError, match="loss linear"):
         xpcs.sample(data, fit={"loss": "huber"}, **STATIC)

@@ -36,7 +36,7 @@ from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._posterior import Posterior
 from tessera.xpcs._result import Result
-from tessera.xpcs._sample import sample
+from tessera.xpcs._sample import combine, sample
 from tessera.xpcs._simulate import simulate, simulate_file
 from tessera.xpcs.config.manager import ConfigManager
 from tessera.xpcs.data.xpcs_loader import XPCSDataLoader, load_xpcs_data
@@ -63,6 +63,7 @@ __all__ = [
     "XPCSDataLoader",
     "accumulate",
     "benchmark_device_performance",
+    "combine",
     "configure_optimal_device",
     "estimate_sigma",
     "fit",

@@ -81,6 +81,17 @@ class SampleKeywords(ModelKeywords, total=False):
     max_depth: int
     target_accept: float
     noise_scale: float
+    method: Literal["nuts", "laplace"]
+    coords: Literal["logit", "upstream"]
+    surrogate: Literal["auto", "off", "on"]
+    fit_priors: bool
+    prior_width: float
+    temper: float
+    shard: int
+    n_shard: int
+    shard_strategy: Literal["random", "stratified", "contiguous"]
+    shard_seed: int
+    max_attempt: int
 
 
 class FitCallKeywordsBesideBounds(FitKeywords, total=False):

@@ -29,6 +29,7 @@ _SCHEMA = "tessera.xpcs.posterior/1"
 DRAWS = ("theta", "noise", "contrast", "offset", "log_density", "energy", "accept")
 STEPS = ("n_step", "depth", "diverged")
 _FACTS = ("step", "phi", "q", "lower", "upper", "prior_mean", "prior_sd", "fit_theta", "fit_sd")
+ARRAYS = (*DRAWS, *STEPS, *_FACTS)
 _COLUMNS = ("mean", "sd", "median", "hdi_3%", "hdi_97%", "r_hat", "ess_bulk", "ess_tail")
 _LOW_BFMI, _HIGH_R_HAT, _LOW_ESS = 0.3, 1.05, 400.0
 
@@ -42,6 +43,8 @@ class Posterior:
         The draws; :func:`sample` and :meth:`load` have them.
     facts : dict
         How they were made.
+    packed : bytes, optional
+        Of a shard what :func:`combine` needs.
 
     Attributes
     ----------
@@ -61,7 +64,8 @@ class Posterior:
         The fit that sampling began from.
     facts : dict
         ``mode``, ``seed``, ``n_warmup``, ``priors``, ``n_evaluation``, ``seconds``, ``outside``
-        (share of contrasts and offsets drawn outside their bounds, and drawn again) and more.
+        (share of contrasts and offsets drawn outside their bounds, and drawn again), ``method``,
+        ``log_evidence`` and ``pareto_k`` (of laplace), ``has_surrogate``, ``n_attempt`` and more.
 
     Examples
     --------
@@ -94,8 +98,9 @@ class Posterior:
     fit_theta: Floats
     fit_sd: Floats
 
-    def __init__(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
-        for name in (*DRAWS, *STEPS, *_FACTS):
+    def __init__(self, arrays: dict[str, Any], facts: dict[str, Any], packed: bytes = b"") -> None:
+        self.packed = packed
+        for name in ARRAYS:
             setattr(self, name, np.asarray(arrays[name]))
         self.facts = dict(facts)
         self.mode: str = facts["mode"]
@@ -220,7 +225,8 @@ class Posterior:
             "n_evaluation": int(self.facts["n_evaluation"]),
             "seconds": float(self.facts["seconds"]),
         }
-        found["warnings"] = _sentences(found)
+        said = str(self.facts.get("warnings", "")).splitlines()
+        found["warnings"] = _sentences(found) + said
         found["converged"] = not found["warnings"]
         return cast("Diagnostics", found)
 
@@ -257,7 +263,7 @@ class Posterior:
         return "\n".join(lines)
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*DRAWS, *STEPS, *_FACTS)}
+        return {name: getattr(self, name) for name in ARRAYS}
 
     def save(self, path: PathLike) -> Path:
         """Write everything into one .npz file.
@@ -273,7 +279,9 @@ class Posterior:
             The file.
         """
         content = json.dumps({"schema": _SCHEMA, **self.facts})
-        write_npz(path, {**self._arrays(), "facts": np.array(content)}, "xpcs.sample")
+        packed = np.frombuffer(self.packed, np.uint8)
+        arrays = {**self._arrays(), "facts": np.array(content), "packed": packed}
+        write_npz(path, arrays, "xpcs.sample")
         return Path(path)
 
     @classmethod
@@ -291,13 +299,13 @@ class Posterior:
             The same.
         """
         arrays = read_npz(path)
-        absent = [n for n in (*DRAWS, *STEPS, *_FACTS, "facts") if n not in arrays]
+        absent = [n for n in (*ARRAYS, "facts") if n not in arrays]
         if absent:
             raise _core.FormatError(f"{path}: no posterior of Posterior.save(): lacks {absent[0]}")
         facts = json.loads(str(arrays.pop("facts")))
         if facts.pop("schema", None) != _SCHEMA:
             raise _core.FormatError(f"{path}: another kind of posterior; expected {_SCHEMA}")
-        return cls(arrays, facts)
+        return cls(arrays, facts, arrays.get("packed", np.empty(0, np.uint8)).tobytes())
 
     def to_arviz(self) -> Any:
         """Return the draws as ArviZ has them; needs arviz.
@@ -349,7 +357,7 @@ class Posterior:
         return draw(self, kind, names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._arrays(), self.facts)
+        return type(self), (self._arrays(), self.facts, self.packed)
 
     def __repr__(self) -> str:
         rows = ((name, self.table[name]) for name in self.physical_names)

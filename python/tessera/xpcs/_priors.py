@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera.xpcs._arguments import Floats, canonical, names_of, number, pair, parameters
-
-# As the library has them, so wide that data decide.
-_WIDE = ((1e4, 1e5), (0, 2), (0, 1e4), (0.01, 0.1), (0, 2), (0, 0.1), (0, 30))
+from tessera.xpcs._arguments import Floats, canonical, names_of, number, pair
 
 
 def named_priors(prior: Mapping[str, Any] | None, mode: str) -> dict[str, Floats]:
@@ -34,18 +31,6 @@ def named_priors(prior: Mapping[str, Any] | None, mode: str) -> dict[str, Floats
         place = canonical(name, mode, "prior")
         found["prior_mean"][place], found["prior_sd"][place] = mean, sd
     return found
-
-
-def in_force(choice: str, own: Mapping[str, Floats], mode: str) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of every parameter's prior."""
-    table = parameters(mode)
-    both = np.array([(p["prior_mean"], p["prior_sd"]) for p in table])
-    if choice == "wide":
-        both = np.array(_WIDE[: len(table)], float)
-    for place, key in enumerate(("prior_mean", "prior_sd")):
-        if key in own:
-            both[:, place] = np.where(np.isnan(own[key]), both[:, place], own[key])
-    return both[:, 0], both[:, 1]
 
 
 def _below(value: float) -> float:

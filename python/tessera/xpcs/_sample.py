@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera import _core
-from tessera._lib import defaults, warn
+from tessera._lib import Session, defaults, warn
 from tessera._progress import ProgressLike, callback
 from tessera._session import Lease
 from tessera._tables import split_options, takes_options
 from tessera.xpcs._config import is_options, settings_of
 from tessera.xpcs._data import Data, as_data
 from tessera.xpcs._fit import fit as fit_data
-from tessera.xpcs._posterior import DRAWS, STEPS, Posterior
-from tessera.xpcs._priors import in_force, named_priors
+from tessera.xpcs._posterior import ARRAYS, Posterior
+from tessera.xpcs._priors import named_priors
 from tessera.xpcs._result import Result
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tessera.xpcs._config import ConfigLike
     from tessera.xpcs._keywords import SampleKeywords
 
-__all__ = ["sample"]
+__all__ = ["combine", "sample"]
 
 # Options of a fit that say how to go over the data, which holds for sampling too.
 _OF_PASSES = ("precision", "strategy", "chunk_tiles", "max_retries")
@@ -75,12 +75,17 @@ def _fitted(
     return made
 
 
+def _plain(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers and words of the library; None for a number that is not known."""
+    found = {k: v for k, v in info.items() if isinstance(v, int | float | str)}
+    return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in found.items()}
+
+
 def _facts(fit: Result, options: Mapping[str, Any], info: dict[str, Any]) -> dict[str, Any]:
     table = dict(defaults("xpcs.sample")) | {k: v for k, v in options.items() if v is not None}
-    kept = ("n_evaluation", "seconds", "noise_scale", "outside")
     return {
         **table,
-        **{name: info[name] for name in kept},
+        **_plain(info),
         "mode": fit.mode,
         "kernel": fit.kernel,
         "names": fit.physical_names,
@@ -105,6 +110,10 @@ def sample(
     n_chains: int | None = None,
     n_draws: int | None = None,
     prior: Mapping[str, tuple[float, float]] | None = None,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float | None = None,
+    keep_checkpoints: int | None = None,
+    resume: bool | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     device: str | None = None,
@@ -131,6 +140,8 @@ def sample(
         Normal priors by parameter, over what ``priors`` says; ``contrast`` and ``offset`` may be
         among them.
     {options}
+    checkpoint, checkpoint_every, keep_checkpoints, resume
+        As in :func:`fit`: a run that was stopped goes on to the same draws.
     threads, memory_limit, device, progress, context
         As in :func:`fit`.
 
@@ -168,22 +179,74 @@ def sample(
             for name, value in place.items()
         }
     passes: Mapping[str, Any] = fit if isinstance(fit, Mapping) else {}
+    if resume and checkpoint is None:
+        raise _core.ArgumentError("resume: there is nothing to go on from without checkpoint=...")
+    if resume is None and checkpoint is not None:
+        resume = True
     with Lease(context, **place) as ctx:
-        handle = _core.xpcs_sample(
-            ctx,
-            given._handle,
-            fitted.model_options,
-            fitted._handle,
-            own,
-            fit_options={name: passes[name] for name in _OF_PASSES if name in passes},
-            settings=None if settings is None else settings._handle,
-            progress=callback(progress),
-            **priors,
-        )
+        try:
+            handle = _core.xpcs_sample(
+                ctx,
+                given._handle,
+                fitted.model_options,
+                fitted._handle,
+                own,
+                fit_options={name: passes[name] for name in _OF_PASSES if name in passes},
+                settings=None if settings is None else settings._handle,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                keep_checkpoints=keep_checkpoints,
+                resume=None if resume is None else int(resume),
+                progress=callback(progress),
+                **priors,
+            )
+        except BaseException as error:
+            if checkpoint is not None and isinstance(error, KeyboardInterrupt | _core.Cancelled):
+                error.add_note(f"To continue: sample the same data with checkpoint={checkpoint!r}")
+            raise
     info = _core.xpcs_posterior_info(handle)
-    facts = _facts(fitted, own, info)
-    mean, sd = in_force(facts["priors"], priors, fitted.mode)
-    arrays = {name: np.asarray(info[name]) for name in (*DRAWS, *STEPS, "step")}
-    arrays |= {name: getattr(fitted, name) for name in ("phi", "q", "lower", "upper")}
-    arrays |= {"fit_theta": fitted.theta, "fit_sd": fitted.theta_uncertainties}
-    return Posterior({**arrays, "prior_mean": mean, "prior_sd": sd}, facts)
+    return _posterior(handle, info, _facts(fitted, own, info))
+
+
+def _posterior(handle: _core.Handle, info: dict[str, Any], facts: dict[str, Any]) -> Posterior:
+    arrays = {name: np.asarray(info[name]) for name in ARRAYS}
+    # Shards are combined elsewhere, perhaps: they keep what the library needs for that.
+    packed = _core.xpcs_posterior_pack(handle) if facts["shard"] else b""
+    return Posterior(arrays, facts, packed)
+
+
+def combine(posteriors: Sequence[Posterior], *, robust_upstream: bool = False) -> Posterior:
+    """Combine draws of all shards of one data set (``sample(..., shard=k, n_shard=n)``).
+
+    Parameters
+    ----------
+    posteriors : list of Posterior
+        Each shard once, sampled with the same options.
+    robust_upstream : bool, default False
+        As the original's robust_consensus_mc does, every parameter by itself; else by full
+        covariances.
+
+    Returns
+    -------
+    Posterior
+        Draws of the whole; ``facts["method"]`` is 'consensus'.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=60, dt=0.1, sigma=0.01)
+    >>> fitted = tx.fit(data, mode="static_isotropic", sigma=0.01)
+    >>> options = {"n_warmup": 200, "n_draw": 250, "n_shard": 2}
+    >>> shards = [tx.sample(fitted, shard=k, **options) for k in (1, 2)]
+    >>> tx.combine(shards).theta.shape
+    (4, 250, 3)
+    """
+    own = list(posteriors)
+    if not own or not all(isinstance(p, Posterior) and p.packed for p in own):
+        raise _core.ArgumentError(
+            "posteriors: expected one or more of sample(..., shard=k, n_shard=n)"
+        )
+    with Session() as ctx:
+        handle = _core.xpcs_combine(ctx, [p.packed for p in own], robust_upstream)
+    info = _core.xpcs_posterior_info(handle)
+    return _posterior(handle, info, {**own[0].facts, **_plain(info), "shard": 0})

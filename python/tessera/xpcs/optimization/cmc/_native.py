@@ -14,7 +14,8 @@ from tessera.xpcs._data import Data
 from tessera.xpcs._fit import fit
 from tessera.xpcs._foreign import data_of_points, symmetric
 from tessera.xpcs._posterior import Posterior
-from tessera.xpcs._sample import sample
+from tessera.xpcs._result import Result
+from tessera.xpcs._sample import combine, sample
 from tessera.xpcs.optimization.cmc.config import CMCConfig
 from tessera.xpcs.optimization.cmc.priors import SCALING, informed_width, physical_names
 from tessera.xpcs.optimization.cmc.scaling import compute_scaling_factors
@@ -103,6 +104,20 @@ def _named(posterior: Posterior, per_angle_mode: str) -> dict[str, Floats]:
     return {**found, "sigma": posterior.noise}
 
 
+def _of_shards(fitted: Result, config: CMCConfig, options: dict[str, Any]) -> Posterior:
+    """Sample all data at once, or as many shards as the configuration names, and combine them."""
+    n = int(config.num_shards) if str(config.num_shards).isdigit() else 1
+    if n < 2:
+        return sample(fitted, **options)
+    cut: dict[str, Any] = {
+        "n_shard": n,
+        "shard_strategy": config.sharding_strategy,
+        "temper": float(n) if config.prior_tempering else 1.0,
+    }
+    shards = [sample(fitted, shard=k + 1, **cut, **options) for k in range(n)]
+    return combine(shards, robust_upstream=config.combination_method != "consensus_mc")
+
+
 def sample_points(
     points: Mapping[str, Any],
     config: CMCConfig,
@@ -140,18 +155,18 @@ def sample_points(
         priors |= _held(points)
     # Where there is flow the original never goes below 0.9.
     accept = max(config.target_accept_prob, 0.9 if is_flow else 0.0)
-    posterior = sample(
-        fitted,
-        prior=priors,
-        n_chain=config.num_chains,
-        n_warmup=counts[0],
-        n_draw=counts[1],
-        seed=seed,
-        max_depth=config.max_tree_depth,
-        target_accept=accept,
-        noise_scale=float(points.get("noise_scale", 0.0)),
-        progress="auto" if progress else None,
-    )
+    options: dict[str, Any] = {
+        "prior": priors,
+        "n_chain": config.num_chains,
+        "n_warmup": counts[0],
+        "n_draw": counts[1],
+        "seed": seed,
+        "max_depth": config.max_tree_depth,
+        "target_accept": accept,
+        "noise_scale": float(points.get("noise_scale", 0.0)),
+        "progress": "auto" if progress else None,
+    }
+    posterior = _of_shards(fitted, config, options)
     extra = {
         "accept_prob": posterior.accept,
         "diverging": posterior.diverged,

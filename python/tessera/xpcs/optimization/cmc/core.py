@@ -140,7 +140,8 @@ def fit_mcmc_jax(
 ) -> CMCResult:
     """Sample as the original's function of this name does; nothing of JAX is needed.
 
-    All data are sampled at once, whatever is said of shards. Contrast and offset of every angle
+    All data are sampled at once, unless the configuration says how many shards there shall be,
+    which are sampled by themselves and combined. Contrast and offset of every angle
     are integrated out; each pair of frames counts once, where the original counts it twice and
     gets errors that are smaller by the root of two.
 
@@ -240,8 +241,6 @@ def _sampled(
         model_kwargs["nlsq_prior_config"] = about
     if scaling == "constant_averaged":
         model_kwargs |= _held(prepared, space)
-    if config.num_shards != "auto":
-        logger.info("num_shards: all data are sampled at once, which needs no shards")
     samples, stats = run_nuts_sampling(
         model=get_xpcs_model(scaling),
         model_kwargs=model_kwargs,

@@ -272,11 +272,17 @@ def run_nuts_sampling(
         step_size=float(np.median(drawn.step)),
         step_size_min=float(drawn.step.min()),
         step_size_max=float(drawn.step.max()),
-        tree_depth=float(np.log2(drawn.extra["num_steps"]).mean()),
+        tree_depth=float(np.log2(np.maximum(drawn.extra["num_steps"], 1)).mean()),
         plan=plan,
     )
+    n_shard = int(config.num_shards) if str(config.num_shards).isdigit() else 1
     samples = MCMCSamples(
-        drawn.samples, list(drawn.samples), config.num_chains, plan.n_samples, drawn.extra
+        drawn.samples,
+        list(drawn.samples),
+        config.num_chains,
+        plan.n_samples,
+        drawn.extra,
+        num_shards=n_shard,
     )
     return samples, stats
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def run_shards(
     samples, stats = run_nuts_sampling(
         model=model,
         model_kwargs={**model_kwargs, **vars(whole), "num_shards": 1},
-        config=config,
+        config=replace(config, num_shards="auto"),
         initial_values=initial_values,
         parameter_space=parameter_space,
         n_phi=whole.n_phi,
