@@ -50,10 +50,10 @@ class Prepared:
         self.point = np.array(POINT[mode])
         self.peers = {}
 
-    def sums(self, threads, level=2, theta=None):
+    def sums(self, threads, level=2, theta=None, device="cpu"):
         xpcs = importlib.import_module("tessera.xpcs")
         return xpcs.accumulate(self.data, self.point if theta is None else theta, level=level,
-                               threads=threads, **self.options)
+                               threads=threads, device=device, **self.options)
 
     def peer(self, half=False, dtype="float64"):
         key = half, dtype
@@ -147,9 +147,10 @@ def pass_case(mode, n_angle, n_frame, dtype, with_peer=True):
     )
 
 
-def our_fit(data, threads, **options):
+def our_fit(data, threads, device="cpu", **options):
     xpcs = importlib.import_module("tessera.xpcs")
-    return xpcs.fit(data.data, threads=threads, **(data.options | options))
+    return xpcs.fit(data.data, threads=threads, device=device, **(data.options | options))
+
 
 
 def peer_fit(data):
@@ -204,30 +205,35 @@ def fit_case(n_angle, n_frame):
     )
 
 
-def large_fit_case(n_angle, n_frame):
-    """A fit too large for the peer's solver here: its time is its pass times our passes."""
+def large_fit_case(n_angle, n_frame, device="cpu"):
+    """A fit too large for the peer's solver here: its time is its pass times our passes.
+
+    On a GPU the peer is where JAX puts it: on the GPU too, if it is built for one. Ours counts the
+    way of the data there in every fit.
+    """
     mode = "laminar_flow"
+    fit = functools.partial(our_fit, device=device)
 
     def times(data, threads):
         peer = data.peer()
         x = data.peer_point
         peer.normal(x)
-        found = our_fit(data, threads)
-        return (median_time(lambda: our_fit(data, threads)),
+        found = fit(data, threads)
+        return (median_time(lambda: fit(data, threads)),
                 median_time(lambda: peer.normal(x)) * found.passes)
 
     def more(data, threads, seconds):
-        found = our_fit(data, threads)
+        found = fit(data, threads)
         return {"passes": found.passes, "chi2/dof": found.reduced_chi2,
                 "peer": "its pass times our passes, not a fit"}
 
     return Case(
-        name="fit-laminar",
+        name="fit-laminar" if device == "cpu" else f"fit-laminar-{device}",
         sizes={"n_angle": n_angle, "n_frame": n_frame, "dtype": "f64"},
         peer_name="jax",
         tolerance=1e-9,
         make=functools.partial(prepared, mode, n_angle, n_frame, "f64"),
-        ours=lambda data, threads: data.sums(threads),
+        ours=lambda data, threads: data.sums(threads, device=device),
         peer=lambda data: data.peer().normal(data.peer_point),
         error=pass_error,
         times=times,
@@ -284,6 +290,7 @@ def stream_case(n_angle, n_frame):
 
 def cases():
     laminar, static = TRUTH
+    has_gpu = any(device["backend"] == "cuda" for device in tessera.devices())
     return [
         pass_case(laminar, 23, 1000, "f64"),
         pass_case(static, 23, 1000, "f64"),
@@ -296,4 +303,5 @@ def cases():
         fit_case(23, 200),
         large_fit_case(23, 1000),
         stream_case(23, 2085),
+        *([large_fit_case(23, 1000, "cuda")] if has_gpu else []),
     ]

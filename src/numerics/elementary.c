@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 // ln(2): the first part has 33 bits, so that its product with an exponent is exact.
 static const double LN2_HIGH = 0x1.62e42feep-1;
@@ -51,6 +53,25 @@ tess_parts tess_log_parts(double x)
     return (tess_parts){high, low - (high - sum)};
 }
 
+// floor(x), |x| < 2^31, without a call: grids take thousands of powers a pass.
+static double floor_of_small(double x)
+{
+    const double k = (int)x;
+    return k > x ? k - 1 : k;
+}
+
+// x 2^k for x in [1/2, 2]: by a factor where that is exact.
+static double scaled(double x, int k)
+{
+    if (k < -1000 || k > 1000) {
+        return ldexp(x, k);
+    }
+    const uint64_t bits = (uint64_t)(k + 1023) << 52;
+    double factor;
+    memcpy(&factor, &bits, sizeof factor);
+    return x * factor;
+}
+
 // exp(high + low) = 2^k exp(r), |r| <= ln(2) / 2, r in two parts.
 static double exp_of_parts(double high, double low)
 {
@@ -63,14 +84,14 @@ static double exp_of_parts(double high, double low)
     if (high < -746) {
         return 0;
     }
-    const double k = floor(high * LOG2_E + 0.5);
+    const double k = floor_of_small(high * LOG2_E + 0.5);
     const double first = high - k * LN2_HIGH; // exact
     const double second = low - k * LN2_LOW;
     const double r = first + second;
     const double r_low = second - (r - first);
     const double sum = 1 + r;
     const double lost = r - (sum - 1);
-    return ldexp(sum + (lost + r_low + r * r * POLYNOMIAL(tail, r)), (int)k);
+    return scaled(sum + (lost + r_low + r * r * POLYNOMIAL(tail, r)), (int)k);
 }
 
 double tess_power(tess_parts log_x, double exponent)

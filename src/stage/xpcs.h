@@ -1,4 +1,7 @@
 // Stages of xpcs: sums over tiles of two-time correlations, and tiles of a simulation.
+//
+// Structs that an argument points to (tiles, grid) lie in the host's memory; every array, their own
+// included, is reachable by the device.
 #ifndef TESS_STAGE_XPCS_H
 #define TESS_STAGE_XPCS_H
 
@@ -8,6 +11,7 @@ enum {
     TESS_STAGE_XPCS_PASS = 0x0201,
     TESS_STAGE_XPCS_MODEL = 0x0202,
     TESS_STAGE_XPCS_SIMULATE = 0x0203,
+    TESS_STAGE_XPCS_REDUCE = 0x0204,
 };
 
 enum {
@@ -106,7 +110,42 @@ typedef struct tess_stage_xpcs_pass {
     int32_t is_mixed;     // f32 elements, f64 sums
     int32_t ignore_sigma; // 1: weights are 1 although the records have sd
     double f_scale;
+    void *scratch; // scratch_bytes() of the device
 } tess_stage_xpcs_pass;
+
+// Sums of leaves in a tree of fixed shape. Leaf k of those given is number first + k of all that
+// are summed; what comes out are the sums of the longest stretches of 2^j leaves whose first number
+// is a multiple of 2^j, in order: TESS_STAGE_XPCS_REDUCE's caller adds few numbers. In a stretch
+// neighbours are added, then pairs of neighbours, and so on, the earlier one always on the left.
+typedef struct tess_stage_xpcs_reduce {
+    double *sums; // [n_set][n_leaf][n_sum], used up
+    double *out;  // [n_set][n_stretch][n_sum]
+    int64_t n_sum;
+    int64_t n_set;
+    int64_t n_leaf;
+    int64_t first;
+    int64_t n_stretch; // tess_xp_count_stretches(first, n_leaf)
+} tess_stage_xpcs_reduce;
+
+// Leaves of the stretch that begins at number first where n are left: 2^j.
+static inline int64_t tess_xp_stretch(int64_t first, int64_t n)
+{
+    int64_t length = 1;
+    while (first % (2 * length) == 0 && 2 * length <= n) {
+        length *= 2;
+    }
+    return length;
+}
+
+static inline int64_t tess_xp_count_stretches(int64_t first, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t length; n > 0; first += length, n -= length) {
+        length = tess_xp_stretch(first, n);
+        count++;
+    }
+    return count;
+}
 
 // Values of the model for rows first_row..first_row+n_row-1 of an angle: M [n_row][n_frame], both
 // triangles, 1 on the diagonal.

@@ -360,6 +360,50 @@ static void cuts_change_nothing(void **state)
     }
 }
 
+// Points of the parameters that are taken together, more than a launch of a GPU has room for, give
+// the bits of each alone.
+static void sets_change_nothing(void **state)
+{
+    (void)state;
+    enum { N_SET = 19 };
+    static const size_t chosen[] = {2, 13, 15, 18, 22, 30, 35};
+    tess_context *ctx = unit_context(2, 0);
+    for (size_t k = 0; k < ARRAY_LEN(chosen); k++) {
+        const pass_case *c = &cases[chosen[k]];
+        xp_problem p = make_case(ctx, c), q = make_case(ctx, &cases[chosen[k]]);
+        tess_stage_xpcs_pass stage = stage_of(&p, want_of(c), c->loss);
+        stage.is_mixed = c->is_mixed;
+        for (int64_t i = 0; i < 4 * p.n_frame; i++) {
+            q.block[i] *= 0.75;
+        }
+        tess_xp_grid grids[N_SET];
+        tess_xp_angle *angles = malloc(N_SET * (size_t)p.n_angle * sizeof *angles);
+        for (int64_t s = 0; s < N_SET; s++) {
+            grids[s] = s % 3 == 1 ? q.grid : p.grid;
+            for (int64_t a = 0; a < p.n_angle; a++) {
+                angles[s * p.n_angle + a] = p.angles[a];
+                angles[s * p.n_angle + a].amplitude *= 1 + 0.1 * (double)s;
+            }
+        }
+        const size_t bytes = (size_t)(stage.n_leaf * stage.n_sum) * sizeof(double);
+        double *together = malloc(N_SET * bytes);
+        tess_stage_xpcs_pass all = stage;
+        all.n_set = N_SET, all.grid = grids, all.angles = angles, all.sums = together;
+        xp_run(ctx, TESS_STAGE_XPCS_PASS, &all, sizeof all);
+        for (int64_t s = 0; s < N_SET; s++) {
+            stage.grid = &grids[s], stage.angles = angles + s * p.n_angle;
+            double *alone = leaf_sums(ctx, stage);
+            assert_memory_equal(alone, (char *)together + (size_t)s * bytes, bytes);
+            free(alone);
+        }
+        free(together);
+        free(angles);
+        xp_drop(ctx, &p);
+        xp_drop(ctx, &q);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void ignored_sigmas(void **state)
 {
     (void)state;
@@ -451,9 +495,8 @@ static void simulated_holes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_definition),
-        cmocka_unit_test(cuts_change_nothing),
-        cmocka_unit_test(ignored_sigmas),
+        cmocka_unit_test(sums_by_definition),  cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(sets_change_nothing), cmocka_unit_test(ignored_sigmas),
         cmocka_unit_test(simulated_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "systems/xpcs/store/tiles.h"
 #include "unit.h"
 #include "unit_golden.h"
+#include "xpcs_run.h"
 
 #include "tessera/xpcs/fit.h"
 
@@ -45,13 +46,6 @@ static inline uint64_t xp_random(uint64_t *state)
 static inline double xp_uniform(uint64_t *state)
 {
     return (double)(xp_random(state) >> 11) * 0x1p-53;
-}
-
-static inline void xp_run(tess_context *ctx, int32_t stage, const void *args, size_t bytes)
-{
-    const tess_device *device = &ctx->cpu;
-    assert_ok(device->backend->enqueue(device->queue, stage, args, bytes));
-    assert_ok(device->backend->finish(device->queue));
 }
 
 // Integral and its derivatives of amplitude t^exponent + offset, floored: section by section.

@@ -1,5 +1,5 @@
-// xpcs has no stage on NVIDIA GPUs yet: a run that asks for one is told so.
+#include "backend/cuda/xpcs/stages.h"
 
-#include "backend/cuda/cuda_backend.h"
-
-const tess_cuda_stage *const tess_cuda_xpcs[] = {nullptr};
+const tess_cuda_stage *const tess_cuda_xpcs[] = {
+    &tess_cuda_stage_xpcs_pass, &tess_cuda_stage_xpcs_reduce, &tess_cuda_stage_xpcs_model,
+    &tess_cuda_stage_xpcs_simulate, nullptr};

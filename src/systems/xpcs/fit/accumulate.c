@@ -199,9 +199,9 @@ tess_status tess_xpcs_accumulate(tess_context *ctx, tess_xpcs_data *data,
     }
     tess_xpcs_sums want = {.struct_size = sizeof want};
     TESS_TRY(tess_struct_read(sums, &want, sizeof want, "sums"));
-    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE};
     accumulation at = {.ctx = ctx, .data = data};
-    TESS_TRY(tess_stage_choose(ctx, stages, 1, "pass", &at.device));
+    TESS_TRY(tess_stage_choose(ctx, stages, 2, "pass", &at.device));
     TESS_TRY(read_config(config, &at.config));
     TESS_TRY(tess_xp_constants_for_data(model, &data->info, &at.model));
     TESS_TRY(tess_xp_theta_check(&at.model, theta));

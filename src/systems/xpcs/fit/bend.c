@@ -32,7 +32,8 @@ static tess_status look_at_bottom(bends *b)
 {
     const tess_xp_problem *p = b->sketch.problem;
     const int64_t n_angle = b->sketch.n_angle;
-    tess_xp_sketch_idealise(&b->sketch, b->point->theta, b->point->contrast, b->point->offset);
+    TESS_TRY(
+        tess_xp_sketch_idealise(&b->sketch, b->point->theta, b->point->contrast, b->point->offset));
     for (int64_t i = 0; i < ENDS * n_angle; i++) {
         b->contrast[i] = b->sketch.contrast[i % n_angle];
     }

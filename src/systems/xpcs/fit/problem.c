@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
@@ -123,6 +124,14 @@ static tess_status take_memory(tess_xp_problem *p)
     return p->block ? TESS_OK : TESS_E_MEMORY;
 }
 
+// What the passes will hold in memory serves the estimates, too.
+static tess_status hold_data(tess_xp_problem *p)
+{
+    tess_xp_plan plan;
+    TESS_TRY(tess_xp_plan_make(p->ctx, p->data, p->n_param, &p->config, &plan));
+    return plan.is_streamed ? TESS_OK : tess_xp_data_hold(p->ctx, p->data, p->config.max_retries);
+}
+
 // Contrast and offset as given, the rest by quantiles.
 static tess_status take_scaling(tess_xp_problem *p)
 {
@@ -135,6 +144,7 @@ static tess_status take_scaling(tess_xp_problem *p)
                   (long long)config->n_scaling, (long long)n);
     }
     if (!config->contrast || !config->offset) {
+        TESS_TRY(hold_data(p));
         TESS_TRY(tess_xpcs_data_quantile_scaling(p->ctx, p->data, p->contrast, p->offset));
     }
     const double *const given[2] = {config->contrast, config->offset};

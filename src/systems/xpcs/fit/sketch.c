@@ -155,12 +155,33 @@ static tess_status open(tess_xp_sketch *s)
     return open_scaling(s);
 }
 
+static tess_stage_xpcs_pass call_of(const tess_xp_sketch *s, int64_t n, int32_t want)
+{
+    return (tess_stage_xpcs_pass){.tiles = &s->data->tiles,
+                                  .grid = s->grid,
+                                  .angles = s->angles,
+                                  .records = s->data->records,
+                                  .sums = s->sums,
+                                  .n_sum = s->n_sum,
+                                  .n_set = n,
+                                  .n_leaf = s->n_leaf,
+                                  .n_param = (int32_t)s->problem->n_param,
+                                  .power =
+                                      tess_xp_power((tess_xpcs_kernel)s->problem->model.kernel),
+                                  .want = want,
+                                  .loss = TESS_XPCS_LOSS_LINEAR,
+                                  .f_scale = 1};
+}
+
 tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_problem *problem,
                                 int64_t max_set, tess_xp_sketch *sketch)
 {
-    *sketch =
-        (tess_xp_sketch){.ctx = ctx, .device = device, .problem = problem, .max_set = max_set};
-    const tess_status status = open(sketch);
+    *sketch = (tess_xp_sketch){.ctx = ctx, .problem = problem, .max_set = max_set};
+    tess_status status = open(sketch);
+    if (status == TESS_OK && !device->shares_host_memory) {
+        const tess_stage_xpcs_pass call = call_of(sketch, max_set, 0);
+        status = tess_xp_sketch_there_open(device, &call, &sketch->there);
+    }
     if (status != TESS_OK) {
         tess_xp_sketch_close(sketch);
     }
@@ -173,6 +194,7 @@ void tess_xp_sketch_close(tess_xp_sketch *s)
         return;
     }
     tess_heap *heap = &s->ctx->heap;
+    tess_xp_sketch_there_close(&s->there);
     tess_xp_scaling_destroy(&s->scaling);
     tess_heap_free(heap, s->block, s->block_bytes, TESS_TAG_SCRATCH);
     for (int64_t i = 0; i < s->max_set && s->grids; i++) {
@@ -253,21 +275,10 @@ tess_status tess_xp_sketch_look(tess_xp_sketch *s, tess_xp_look *looks, int64_t 
     fill_job job = {.sketch = s, .looks = looks};
     TESS_TRY(tess_context_check_cancel(s->ctx));
     TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &job));
-    const tess_stage_xpcs_pass args = {
-        .tiles = &s->data->tiles,
-        .grid = s->grid,
-        .angles = s->angles,
-        .records = s->data->records,
-        .sums = s->sums,
-        .n_sum = s->n_sum,
-        .n_set = n,
-        .n_leaf = s->n_leaf,
-        .n_param = (int32_t)s->problem->n_param,
-        .power = tess_xp_power((tess_xpcs_kernel)s->problem->model.kernel),
-        .want = want,
-        .loss = TESS_XPCS_LOSS_LINEAR,
-        .f_scale = 1};
-    TESS_TRY(tess_stage_run(s->device, TESS_STAGE_XPCS_PASS, &args, sizeof args));
+    const tess_stage_xpcs_pass call = call_of(s, n, want);
+    TESS_TRY(s->there.device
+                 ? tess_xp_sketch_there_run(&s->there, &call)
+                 : tess_stage_run_on_host(s->ctx, TESS_STAGE_XPCS_PASS, &call, sizeof call));
     for (int64_t i = 0; i < n; i++) {
         reduce(s, i, want, &looks[i]);
     }
@@ -311,8 +322,8 @@ static void idealise_run(const tess_xp_sketch *s, const tess_xp_tile *tile, int6
     }
 }
 
-void tess_xp_sketch_idealise(tess_xp_sketch *s, const double *theta, const double *contrast,
-                             const double *offset)
+tess_status tess_xp_sketch_idealise(tess_xp_sketch *s, const double *theta, const double *contrast,
+                                    const double *offset)
 {
     double *weights = s->contrast; // not used any more, but for the Hessian of what follows
     for (int64_t a = 0; a < s->n_angle; a++) {
@@ -330,4 +341,5 @@ void tess_xp_sketch_idealise(tess_xp_sketch *s, const double *theta, const doubl
             idealise_run(s, &tile, a);
         }
     }
+    return s->there.device ? tess_xp_sketch_there_send(&s->there, s->data->records) : TESS_OK;
 }

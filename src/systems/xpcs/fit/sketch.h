@@ -4,10 +4,11 @@
 #define TESS_XPCS_FIT_SKETCH_H
 
 #include "systems/xpcs/fit/problem.h"
+#include "systems/xpcs/fit/sketch_there.h"
 
 typedef struct tess_xp_sketch {
     tess_context *ctx;
-    tess_device *device;
+    tess_xp_sketch_there there; // where looks run; without a device they run on the host
     const tess_xp_problem *problem;
     tess_xpcs_data *data; // the chosen points
     tess_xp_scaling scaling;
@@ -55,7 +56,7 @@ TESS_MUST_CHECK tess_status tess_xp_sketch_look(tess_xp_sketch *sketch, tess_xp_
 double tess_xp_sketch_variance(const tess_xp_sketch *sketch, double cost);
 // The points become the model's values: data without noise whose minimum is at theta. contrast,
 // offset [n_angle of the data].
-void tess_xp_sketch_idealise(tess_xp_sketch *sketch, const double *theta, const double *contrast,
-                             const double *offset);
+TESS_MUST_CHECK tess_status tess_xp_sketch_idealise(tess_xp_sketch *sketch, const double *theta,
+                                                    const double *contrast, const double *offset);
 
 #endif

@@ -104,8 +104,11 @@ static void sum_rate(const tess_parts *log_t, const double *theta, int64_t n_fra
 {
     double before[4] = {0};
     double sum[4] = {0};
+    tess_xp_rate next = tess_xp_rate_at(log_t[0], theta);
     for (int64_t i = 0; i < n_frame; i++) {
-        const tess_xp_rate rate = tess_xp_rate_at(log_t[i], theta);
+        const tess_xp_rate rate = next;
+        // Ahead of the sums that wait for each other.
+        next = i + 1 < n_frame ? tess_xp_rate_at(log_t[i + 1], theta) : next;
         const double mask = rate.is_floored ? 0 : 1;
         const double now[4] = {rate.value, mask * rate.power,
                                mask * theta[0] * rate.power * log_t[i].high, mask};

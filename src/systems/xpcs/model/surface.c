@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/model/evaluate.h"
+#include "systems/xpcs/model/lend.h"
 
 // Cancel is polled between stretches of about this many values.
 static const int64_t STRETCH = 1 << 20;
@@ -22,7 +23,7 @@ static tess_status fill_angle(tess_context *ctx, tess_device *device, const tess
             .n_row = n_row < n_frame - first ? n_row : n_frame - first,
             .n_param = (int32_t)at->grids.n_param,
             .power = tess_xp_power((tess_xpcs_kernel)at->model.kernel)};
-        TESS_TRY(tess_stage_run(device, TESS_STAGE_XPCS_MODEL, &args, sizeof args));
+        TESS_TRY(tess_xp_model_on(device, &args));
         for (int64_t i = 0; i < args.n_row * n_frame; i++) {
             args.out[i] = angle->offset + angle->contrast * args.out[i];
         }

@@ -27,12 +27,7 @@ static int64_t leaves_per_call(const tess_context *ctx, const tess_xpcs_data *da
     return leaves_per_chunk < most ? leaves_per_chunk : most;
 }
 
-// Bytes of sums of leaves, of the tree, and of the angles.
-static size_t leaf_bytes(const tess_xp_pass *pass)
-{
-    return (size_t)(pass->max_set * pass->leaves_per_call * pass->n_sum) * sizeof(double);
-}
-
+// Bytes of the trees, and of the angles.
 static size_t tree_bytes(const tess_xp_pass *pass)
 {
     const int64_t n_level = tess_xp_tree_levels(tess_xp_tiles_n_leaf(&pass->data->tiles));
@@ -58,34 +53,48 @@ static void set_sizes(tess_xp_pass *pass, tess_xpcs_data *data, int64_t n_param,
     pass->leaves_per_call = leaves_per_call(pass->ctx, data, pass->leaves_per_chunk);
 }
 
+static tess_xp_there_setup there_setup(const tess_xp_pass *pass)
+{
+    return (tess_xp_there_setup){.device = pass->device,
+                                 .data = pass->data,
+                                 .max_set = pass->max_set,
+                                 .grids = &pass->grids,
+                                 .more_grids = pass->more_grids,
+                                 .angles = pass->angles,
+                                 .lag_weight = pass->lag_weight,
+                                 .leaves_per_chunk = pass->leaves_per_chunk,
+                                 .leaves_per_call = pass->leaves_per_call,
+                                 .n_sum = pass->n_sum,
+                                 .n_param = pass->n_param};
+}
+
 uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
                             bool is_streamed)
 {
-    tess_xp_pass pass = {.ctx = data->ctx, .max_set = 1};
+    tess_xp_pass pass = {.ctx = data->ctx, .device = &data->ctx->cpu, .max_set = 1};
     set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
-    return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) +
+    const tess_xp_there_setup there = there_setup(&pass);
+    return tess_xp_there_bytes(&there) + tree_bytes(&pass) + angle_bytes(&pass) +
            tess_xp_grids_bytes(data->info.n_frame, n_param) +
            tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
 }
 
-// Grids and trees of the points after the first, and the list of all grids.
-static tess_status take_sets(tess_xp_pass *pass, int64_t n_frame)
+// Grids and trees of the points after the first.
+static tess_status take_sets(tess_xp_pass *pass)
 {
+    const int64_t n_frame = pass->data->info.n_frame;
     tess_blocks *blocks = &pass->blocks;
     tess_blocks_init(blocks, &pass->ctx->heap);
-    pass->grid = tess_blocks_alloc(blocks, pass->max_set, sizeof *pass->grid, "grids");
     pass->more_grids =
         tess_blocks_alloc(blocks, pass->max_set - 1, sizeof *pass->more_grids, "grids");
     pass->more_trees =
         tess_blocks_alloc(blocks, pass->max_set - 1, sizeof *pass->more_trees, "partial sums");
-    if (!pass->grid || !pass->more_grids || !pass->more_trees) {
+    if (!pass->more_grids || !pass->more_trees) {
         return TESS_E_MEMORY;
     }
     const size_t tree = tree_bytes(pass) / (size_t)pass->max_set / sizeof(double);
-    pass->grid[0] = pass->grids.grid;
     for (int64_t k = 1; k < pass->max_set; k++) {
         TESS_TRY(tess_xp_grids_create(pass->ctx, &pass->model, n_frame, &pass->more_grids[k - 1]));
-        pass->grid[k] = pass->more_grids[k - 1].grid;
         pass->more_trees[k - 1] =
             (tess_xp_tree){.sums = pass->tree.sums + (size_t)k * tree, .n_sum = pass->n_sum};
     }
@@ -96,9 +105,17 @@ static tess_status take_memory(tess_xp_pass *pass)
 {
     tess_heap *heap = &pass->ctx->heap;
     pass->angles = tess_heap_alloc_zero(heap, angle_bytes(pass), TESS_TAG_GENERAL, "angles");
-    pass->leaf_sums = tess_heap_alloc(heap, leaf_bytes(pass), TESS_TAG_GENERAL, "sums of leaves");
     pass->tree.sums = tess_heap_alloc(heap, tree_bytes(pass), TESS_TAG_GENERAL, "partial sums");
-    return pass->angles && pass->leaf_sums && pass->tree.sums ? TESS_OK : TESS_E_MEMORY;
+    if (!pass->angles || !pass->tree.sums) {
+        return TESS_E_MEMORY;
+    }
+    if (pass->max_set > 1) {
+        TESS_TRY(take_sets(pass));
+    }
+    const tess_xp_there_setup there = there_setup(pass);
+    TESS_TRY(tess_xp_there_open(pass->ctx, &there, &pass->there));
+    pass->leaves_per_call = pass->there.leaves_per_call;
+    return TESS_OK;
 }
 
 tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
@@ -125,9 +142,6 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
     if (status == TESS_OK) {
         status = take_memory(pass);
     }
-    if (status == TESS_OK && pass->max_set > 1) {
-        status = take_sets(pass, info->n_frame);
-    }
     if (status == TESS_OK) {
         status = tess_xp_reader_open(ctx, setup->data, pass->leaves_per_chunk, setup->is_streamed,
                                      &pass->reader);
@@ -149,8 +163,8 @@ void tess_xp_pass_close(tess_xp_pass *pass)
         if (pass->reader.data) {
             tess_xp_reader_close(&pass->reader);
         }
+        tess_xp_there_close(&pass->there);
         tess_heap_free(heap, pass->tree.sums, tree_bytes(pass), TESS_TAG_GENERAL);
-        tess_heap_free(heap, pass->leaf_sums, leaf_bytes(pass), TESS_TAG_GENERAL);
         tess_heap_free(heap, pass->angles, angle_bytes(pass), TESS_TAG_GENERAL);
     }
     for (int64_t k = 1; pass->more_grids && k < pass->max_set; k++) {
@@ -188,36 +202,50 @@ static tess_status set_point(void *arg, int64_t set, int32_t worker)
     return TESS_OK;
 }
 
-// Sums of leaves into leaf_sums.
-static tess_status run_leaves(const sets *all, const unsigned char *records, int64_t first_leaf,
-                              int64_t n_leaf)
+// Grids and angles of all points, where the device has them.
+static tess_status set_points(const sets *all)
 {
     const tess_xp_pass *pass = all->pass;
+    TESS_TRY(tess_parallel_for(pass->ctx->pool, all->n, set_point, (void *)(uintptr_t)all));
+    return tess_xp_there_points(&all->pass->there, all->n, pass->frame_weight);
+}
+
+// Sums of leaves at each point, by the stretches of the tree that they make up. host: their
+// records; NULL: the device has them.
+static tess_status run_leaves(const sets *all, const unsigned char *host, int64_t first_leaf,
+                              int64_t n_leaf, double **sums)
+{
+    tess_xp_pass *pass = all->pass;
     const tess_xp_point *point = &all->points[0];
-    const tess_stage_xpcs_pass args = {.tiles = &pass->data->tiles,
-                                       .grid = pass->max_set > 1 ? pass->grid : &pass->grids.grid,
-                                       .angles = pass->angles,
-                                       .records = records,
-                                       .lag_weight = pass->lag_weight,
-                                       .frame_weight = pass->frame_weight,
-                                       .sums = pass->leaf_sums,
-                                       .n_sum = pass->n_sum,
-                                       .n_set = all->n,
-                                       .first_leaf = first_leaf,
-                                       .n_leaf = n_leaf,
-                                       .n_param = (int32_t)pass->n_param,
-                                       .power = tess_xp_power((tess_xpcs_kernel)pass->model.kernel),
-                                       .want = point->want,
-                                       .loss = pass->loss,
-                                       .is_mixed = point->is_mixed,
-                                       .ignore_sigma = pass->ignore_sigma,
-                                       .f_scale = pass->f_scale};
-    return tess_stage_run(pass->device, TESS_STAGE_XPCS_PASS, &args, sizeof args);
+    tess_stage_xpcs_pass args = {.frame_weight = pass->frame_weight,
+                                 .n_sum = pass->n_sum,
+                                 .n_set = all->n,
+                                 .first_leaf = first_leaf,
+                                 .n_leaf = n_leaf,
+                                 .n_param = (int32_t)pass->n_param,
+                                 .power = tess_xp_power((tess_xpcs_kernel)pass->model.kernel),
+                                 .want = point->want,
+                                 .loss = pass->loss,
+                                 .is_mixed = point->is_mixed,
+                                 .ignore_sigma = pass->ignore_sigma,
+                                 .f_scale = pass->f_scale};
+    TESS_TRY(tess_xp_there_records(&pass->there, first_leaf, n_leaf, host, &args.records));
+    return tess_xp_there_run(&pass->there, &args, pass->tree.n_leaf, sums);
 }
 
 static tess_xp_tree *tree_of(tess_xp_pass *pass, int64_t set)
 {
     return set == 0 ? &pass->tree : &pass->more_trees[set - 1];
+}
+
+// Returns what follows the stretches.
+static double *push_stretches(tess_xp_tree *tree, double *sums, int64_t n_leaf)
+{
+    for (int64_t length; n_leaf > 0; n_leaf -= length, sums += tree->n_sum) {
+        length = tess_xp_stretch(tree->n_leaf, n_leaf);
+        tess_xp_tree_push(tree, sums, length);
+    }
+    return sums;
 }
 
 static int64_t tiles_before(const tess_xp_pass *pass)
@@ -230,6 +258,7 @@ static int64_t tiles_before(const tess_xp_pass *pass)
 typedef struct chunk {
     int64_t first;
     int64_t n_leaf; // 0: none is left
+    bool is_there;  // on the device
 } chunk;
 
 // What counts and can be taken at a time, from a leaf on.
@@ -247,7 +276,12 @@ static chunk chunk_from(const tess_xp_pass *pass, int64_t leaf)
         end = end < n_leaf ? end : n_leaf;
     }
     const int64_t left = end > leaf ? end - leaf : 0;
-    return (chunk){leaf, left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk};
+    // What the device has needs no reading, and no chunks.
+    const int64_t n_there = tess_xp_there_has(&pass->there, leaf, left);
+    if (n_there > 0) {
+        return (chunk){leaf, n_there, true};
+    }
+    return (chunk){leaf, left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk, false};
 }
 
 // The records of a chunk, while those of the next one, or of the next pass's first, are read ahead.
@@ -260,7 +294,9 @@ static tess_status read_chunk(tess_xp_pass *pass, chunk c, const unsigned char *
         next = chunk_from(pass, 0);
     }
     tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.read");
-    tess_xp_reader_expect(&pass->reader, next.first, next.n_leaf);
+    if (!next.is_there) {
+        tess_xp_reader_expect(&pass->reader, next.first, next.n_leaf);
+    }
     const tess_status status = tess_xp_reader_get(&pass->reader, c.first, c.n_leaf, records);
     const uint64_t bytes =
         tess_xp_tiles_leaf_offset(tiles, end) - tess_xp_tiles_leaf_offset(tiles, c.first);
@@ -277,15 +313,18 @@ static tess_status run_chunk(const sets *all, chunk c, tess_watch *watch)
     const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, c.first);
     const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
     const unsigned char *records = NULL;
-    TESS_TRY(read_chunk(pass, c, &records));
+    if (!c.is_there) {
+        TESS_TRY(read_chunk(pass, c, &records));
+    }
     while (pass->next_leaf < end) {
         const int64_t leaf = pass->next_leaf;
         const int64_t left = end - leaf;
         const int64_t n = left < pass->leaves_per_call ? left : pass->leaves_per_call;
         const uint64_t offset = tess_xp_tiles_leaf_offset(tiles, leaf) - begin;
-        TESS_TRY(run_leaves(all, records + offset, leaf, n));
-        for (int64_t i = 0; i < all->n * n; i++) {
-            tess_xp_tree_push(tree_of(pass, i / n), pass->leaf_sums + i * pass->n_sum);
+        double *sums = NULL;
+        TESS_TRY(run_leaves(all, records ? records + offset : NULL, leaf, n, &sums));
+        for (int64_t k = 0; k < all->n; k++) {
+            sums = push_stretches(tree_of(pass, k), sums, n);
         }
         pass->next_leaf = leaf + n;
         if (pass->between && pass->next_leaf < n_leaf) {
@@ -323,7 +362,7 @@ static tess_status run_sets(const sets *all, double *sums)
     begin_watch(pass, &watch);
     tess_status status = tess_context_check_cancel(pass->ctx);
     if (status == TESS_OK) {
-        status = tess_parallel_for(pass->ctx->pool, all->n, set_point, (void *)(uintptr_t)all);
+        status = set_points(all);
     }
     while (status == TESS_OK && pass->next_leaf < n_leaf) {
         const chunk c = chunk_from(pass, pass->next_leaf);
@@ -365,7 +404,8 @@ tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point, in
 {
     const sets one = {.pass = pass, .points = point, .n = 1};
     const unsigned char *records = NULL;
-    TESS_TRY(set_point((void *)(uintptr_t)&one, 0, 0));
+    double *sums = NULL;
+    TESS_TRY(set_points(&one));
     TESS_TRY(tess_xp_reader_get(&pass->reader, leaf, 1, &records));
-    return run_leaves(&one, records, leaf, 1);
+    return run_leaves(&one, records, leaf, 1, &sums);
 }

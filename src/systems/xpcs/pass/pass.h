@@ -8,6 +8,7 @@
 
 #include "base/blocks.h"
 #include "systems/xpcs/model/grids.h"
+#include "systems/xpcs/pass/there.h"
 #include "systems/xpcs/store/store.h"
 #include "tessera/xpcs/fit.h"
 
@@ -18,8 +19,9 @@ typedef struct tess_xp_tree {
     int64_t n_leaf; // pushed so far
 } tess_xp_tree;
 
-// Sums [n_sum] of the next leaf, which are used up.
-void tess_xp_tree_push(tess_xp_tree *tree, double *sums);
+// Sums [n_sum] of the next 2^k leaves in the tree's own order, which are used up; so many are there
+// already that it is a multiple of them.
+void tess_xp_tree_push(tess_xp_tree *tree, double *sums, int64_t n_leaf);
 // Of all leaves pushed, sums [n_sum]; the tree stays as it is.
 void tess_xp_tree_total(const tess_xp_tree *tree, double *sums);
 
@@ -52,13 +54,12 @@ typedef struct tess_xp_pass {
     tess_xp_angle *angles; // [max_set][n_angle]
     tess_xp_reader reader;
     tess_xp_tree tree;
-    double *leaf_sums; // [max_set][leaves_per_call][n_sum]
     // Points of the parameters that one pass can take, and what those after the first need.
     int64_t max_set;
     tess_xp_grids *more_grids; // [max_set - 1]
     tess_xp_tree *more_trees;  // [max_set - 1]
-    tess_xp_grid *grid;        // [max_set] of all; NULL where it is one
     tess_blocks blocks;        // of these lists
+    tess_xp_there there;       // what of all this lies on the device
     int64_t leaves_per_chunk;
     int64_t leaves_per_call; // of a stage, so that cancel is heard in time
     int64_t n_sum;

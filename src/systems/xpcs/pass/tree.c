@@ -21,14 +21,15 @@ static void add(const double *earlier, double *sums, int64_t n)
     }
 }
 
-void tess_xp_tree_push(tess_xp_tree *tree, double *sums)
+void tess_xp_tree_push(tess_xp_tree *tree, double *sums, int64_t n_leaf)
 {
-    int64_t level = 0;
+    TESS_ASSERT(tree->n_leaf % n_leaf == 0);
+    int64_t level = tess_xp_tree_levels(n_leaf) - 1;
     for (; tree->n_leaf >> level & 1; level++) {
         add(tree->sums + level * tree->n_sum, sums, tree->n_sum);
     }
     memcpy(tree->sums + level * tree->n_sum, sums, (size_t)tree->n_sum * sizeof *sums);
-    tree->n_leaf++;
+    tree->n_leaf += n_leaf;
 }
 
 void tess_xp_tree_total(const tess_xp_tree *tree, double *sums)

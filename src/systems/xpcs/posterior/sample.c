@@ -121,11 +121,11 @@ tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data, const tess
                   : !fit  ? "fit"
                           : "out");
     }
-    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE};
     const int64_t begin_ns = tess_now_ns();
     tess_xp_sampler s = {.ctx = ctx, .data = data, .fit = tess_xpcs_result_get_info(fit)};
     *out = NULL;
-    TESS_TRY(tess_stage_choose(ctx, stages, 1, "pass", &s.device));
+    TESS_TRY(tess_stage_choose(ctx, stages, 2, "pass", &s.device));
     TESS_TRY(read_configs(&s, fit_config, config));
     TESS_TRY(tess_xp_constants_for_data(model, &data->info, &s.model));
     TESS_TRY(check_fit(&s));

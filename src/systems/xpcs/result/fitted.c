@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
 
 static tess_status check(const tess_xpcs_result_info *info, const tess_xpcs_data *data,
@@ -69,5 +70,5 @@ tess_status tess_xp_fitted_rows(const tess_xp_fitted *fitted, int64_t angle, int
                                          .n_param =
                                              (int32_t)tess_xp_n_param((tess_xpcs_mode)info->mode),
                                          .power = tess_xp_power((tess_xpcs_kernel)info->kernel)};
-    return tess_stage_run(fitted->device, TESS_STAGE_XPCS_MODEL, &stage, sizeof stage);
+    return tess_xp_model_on(fitted->device, &stage);
 }

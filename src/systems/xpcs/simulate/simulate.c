@@ -8,6 +8,7 @@
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/model/grids.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
@@ -20,7 +21,9 @@ static const double LAMINAR_THETA[] = {68481, -1.327, 1708, 1.991e-3, -0.212, -6
 // Streams of random numbers: one purpose each.
 enum { DRAW_CONTRAST = 1, DRAW_OFFSET = 2 };
 
+// Made at a time; a device that has to send them takes more at once.
 static const uint64_t CHUNK_BYTES = 2 << 20;
+static const uint64_t SENT_BYTES = 64 << 20;
 
 typedef struct simulation {
     tess_xp_generator generator; // first: data know it by this
@@ -52,7 +55,9 @@ static tess_status make(tess_xp_generator *self, tess_device *device, const tess
         .nan_fraction = s->settings.nan_fraction,
         .n_param = (int32_t)s->grids.n_param,
         .power = tess_xp_power((tess_xpcs_kernel)s->settings.model.kernel)};
-    return tess_stage_run(device, TESS_STAGE_XPCS_SIMULATE, &args, sizeof args);
+    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first_leaf);
+    return tess_xp_simulate_on(device, &args,
+                               tess_xp_tiles_leaf_offset(tiles, first_leaf + n_leaf) - begin);
 }
 
 static void destroy(tess_xp_generator *self)
@@ -199,6 +204,12 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     return TESS_OK;
 }
 
+static int64_t leaves_per_chunk(const simulation *s, const tess_xpcs_data *data)
+{
+    const bool is_sent = !s->generator.device->shares_host_memory;
+    return tess_xp_leaves_in(data, is_sent ? SENT_BYTES : CHUNK_BYTES);
+}
+
 // Everything that a sample depends on.
 static tess_hash fingerprint(const simulation *s)
 {
@@ -291,7 +302,7 @@ static tess_status measure_all(simulation *s, tess_xpcs_data *data)
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&s->ctx->tracer, "xpcs.simulate");
     tess_status status =
-        tess_xp_reader_open(s->ctx, data, tess_xp_leaves_in(data, CHUNK_BYTES), false, &reader);
+        tess_xp_reader_open(s->ctx, data, leaves_per_chunk(s, data), false, &reader);
     if (status == TESS_OK) {
         status = measure(s, data, &reader, sums);
     }
@@ -321,7 +332,7 @@ static tess_status check_room(const simulation *s, const tess_xpcs_data *data)
 static tess_status keep(simulation *s, tess_xpcs_data *data)
 {
     const int64_t all = tess_xp_tiles_n_leaf(&data->tiles);
-    const int64_t per_chunk = (int64_t)(CHUNK_BYTES / (data->info.bytes / (uint64_t)all + 1)) + 1;
+    const int64_t per_chunk = leaves_per_chunk(s, data);
     TESS_TRY(tess_xp_data_take_records(data));
     for (int64_t leaf = 0; leaf < all; leaf += per_chunk) {
         const int64_t n = per_chunk < all - leaf ? per_chunk : all - leaf;

@@ -7,6 +7,8 @@
 enum { LEAF = TESS_STAGE_XPCS_LEAF, RUN = TESS_STAGE_XPCS_RUN };
 
 static const uint64_t CHUNK_BYTES = 2 << 20;
+// Of what lies in memory as a whole: threads meet less often.
+static const uint64_t HELD_BYTES = 128 << 20;
 
 typedef struct scan_job {
     const tess_xp_tiles *tiles;
@@ -81,7 +83,8 @@ tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *st
     scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&ctx->tracer, stage);
-    const int64_t leaves = tess_xp_leaves_in(data, CHUNK_BYTES);
+    const bool is_held = data->info.residency == TESS_XPCS_IN_MEMORY || tess_xp_data_is_held(data);
+    const int64_t leaves = tess_xp_leaves_in(data, is_held ? HELD_BYTES : CHUNK_BYTES);
     tess_status status = tess_xp_reader_open(ctx, data, leaves, false, &reader);
     if (status == TESS_OK) {
         reader.max_retries = 2;

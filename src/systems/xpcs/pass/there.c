@@ -1,0 +1,307 @@
+#include "systems/xpcs/pass/there.h"
+
+#include "base/status.h"
+#include "runtime/device_memory.h"
+#include "runtime/stage.h"
+
+#include <string.h>
+
+// Leaves of a stage on a device of its own memory: a call is then long enough to hide its start,
+// and the sums of its leaves stay few.
+enum { DEVICE_LEAVES = 512 };
+static const size_t DEVICE_SUMS_BYTES = (size_t)128 << 20;
+
+int64_t tess_xp_there_stretches(int64_t leaves_per_call)
+{
+    int64_t n = 1;
+    for (int64_t length = 1; length < leaves_per_call; length *= 2) {
+        n += 2;
+    }
+    return n;
+}
+
+static size_t sums_bytes(const tess_xp_there_setup *setup, int64_t n)
+{
+    return (size_t)(setup->max_set * n * setup->n_sum) * sizeof(double);
+}
+
+static size_t grid_bytes(const tess_xp_there_setup *setup)
+{
+    const int64_t n_array = setup->n_param == TESS_XPCS_N_STATIC ? 4 : 8;
+    return (size_t)(n_array * setup->data->info.n_frame) * sizeof(double);
+}
+
+static size_t points_bytes(const tess_xp_there_setup *setup, int64_t n_set)
+{
+    return (size_t)n_set *
+           (grid_bytes(setup) + (size_t)setup->data->info.n_angle * sizeof(tess_xp_angle));
+}
+
+static int64_t leaves_of_call(const tess_xp_there_setup *setup)
+{
+    if (setup->device->shares_host_memory) {
+        return setup->leaves_per_call;
+    }
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&setup->data->tiles);
+    int64_t n = DEVICE_LEAVES < n_leaf ? DEVICE_LEAVES : n_leaf;
+    // Parts of leaves take eight times as much; most of the memory is for the records.
+    const uint64_t share = tess_device_left(setup->device) / 40;
+    const uint64_t most = share < DEVICE_SUMS_BYTES ? share : DEVICE_SUMS_BYTES;
+    while (n > 1 && sums_bytes(setup, n) > most) {
+        n = (n + 1) / 2;
+    }
+    return n;
+}
+
+size_t tess_xp_there_bytes(const tess_xp_there_setup *setup)
+{
+    const int64_t n = leaves_of_call(setup);
+    const size_t common = sums_bytes(setup, tess_xp_there_stretches(n)) +
+                          (size_t)setup->max_set * sizeof(tess_xp_grid);
+    return common + (setup->device->shares_host_memory
+                         ? sums_bytes(setup, n)
+                         : points_bytes(setup, setup->max_set) +
+                               (size_t)tess_xp_tiles_n_leaf(&setup->data->tiles));
+}
+
+// Frames and leaves of the tiles.
+static tess_status send_tiles(tess_xp_there *there)
+{
+    const tess_xp_tiles *tiles = &there->setup.data->tiles;
+    const size_t bytes = (size_t)tiles->n_frame * sizeof(int64_t);
+    there->tiles = *tiles;
+    TESS_TRY(tess_resident_create(there->setup.device, 2 * bytes, &there->tables));
+    TESS_TRY(tess_resident_put(&there->tables, 0, tiles->row_tile, bytes));
+    TESS_TRY(tess_resident_put(&there->tables, bytes, tiles->row_offset, bytes));
+    there->tiles.row_tile = there->tables.data;
+    there->tiles.row_offset = there->tiles.row_tile + tiles->n_frame;
+    return TESS_OK;
+}
+
+// Room for all records, or for those of a chunk.
+static tess_status take_records(tess_xp_there *there)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const tess_xpcs_data *data = setup->data;
+    const size_t n_leaf = (size_t)tess_xp_tiles_n_leaf(&data->tiles);
+    const uint64_t left = tess_device_left(setup->device);
+    if (data->info.bytes <= left) {
+        there->is_sent = tess_heap_alloc_zero(&there->ctx->heap, n_leaf, TESS_TAG_GENERAL,
+                                              "leaves on the device");
+        if (!there->is_sent) {
+            return TESS_E_MEMORY;
+        }
+        return tess_resident_create(setup->device, data->info.bytes, &there->records);
+    }
+    // No record is longer than the first.
+    const uint64_t leaf = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
+    // Half is left to what else a fit keeps there.
+    while (there->leaves_per_call > 1 && (uint64_t)there->leaves_per_call * leaf > left / 2) {
+        there->leaves_per_call = (there->leaves_per_call + 1) / 2;
+    }
+    const uint64_t bytes = (uint64_t)there->leaves_per_call * leaf;
+    if (bytes > left) {
+        return tess_device_too_small(setup->device, "takes for a stretch of two-time correlations",
+                                     bytes);
+    }
+    return tess_resident_create(setup->device, bytes, &there->records);
+}
+
+static const tess_xp_grids *grids_of(const tess_xp_there_setup *setup, int64_t set)
+{
+    return set == 0 ? setup->grids : &setup->more_grids[set - 1];
+}
+
+// The grid of a point where its arrays lie on the device, in the order of the host's.
+static tess_xp_grid moved(const tess_xp_grid *host, const double *at, int64_t n_frame)
+{
+    tess_xp_grid grid = *host;
+    grid.diffusion = at;
+    grid.shear = host->shear ? at + 4 * n_frame : NULL;
+    for (int64_t k = 0; k < 3; k++) {
+        grid.diffusion_d[k] = at + (1 + k) * n_frame;
+        grid.shear_d[k] = host->shear ? at + (5 + k) * n_frame : NULL;
+    }
+    return grid;
+}
+
+static tess_status bind_grids(tess_xp_there *there)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const size_t bytes = (size_t)setup->max_set * sizeof *there->grid;
+    there->grid = tess_heap_alloc(&there->ctx->heap, bytes, TESS_TAG_GENERAL, "grids");
+    if (!there->grid) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t k = 0; k < setup->max_set; k++) {
+        const tess_xp_grid *host = &grids_of(setup, k)->grid;
+        const size_t at = (size_t)k * grid_bytes(setup) / sizeof(double);
+        there->grid[k] =
+            setup->device->shares_host_memory
+                ? *host
+                : moved(host, (const double *)there->point.data + at, setup->data->info.n_frame);
+    }
+    return TESS_OK;
+}
+
+static tess_status take_memory(tess_xp_there *there)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const tess_device *device = setup->device;
+    const int64_t n_stretch = tess_xp_there_stretches(there->leaves_per_call);
+    TESS_TRY(tess_resident_create(device, sums_bytes(setup, there->leaves_per_call), &there->sums));
+    TESS_TRY(tess_resident_create(device, sums_bytes(setup, n_stretch), &there->reduced));
+    if (device->shares_host_memory) {
+        there->tiles = setup->data->tiles;
+        there->angles = setup->angles;
+        return bind_grids(there);
+    }
+    const tess_stage_xpcs_pass call = {.tiles = &setup->data->tiles,
+                                       .n_set = setup->max_set,
+                                       .n_leaf = there->leaves_per_call,
+                                       .n_param = (int32_t)setup->n_param};
+    const size_t scratch =
+        device->backend->scratch_bytes(device->handle, TESS_STAGE_XPCS_PASS, &call);
+    TESS_TRY(tess_resident_create(device, scratch, &there->scratch));
+    TESS_TRY(send_tiles(there));
+    const size_t points = points_bytes(setup, setup->max_set);
+    TESS_TRY(tess_resident_create(device, points, &there->point));
+    TESS_TRY(bind_grids(there));
+    there->pinned_bytes = points + sums_bytes(setup, n_stretch);
+    void *pinned = NULL;
+    TESS_TRY(tess_device_alloc(device, TESS_SPACE_PINNED, there->pinned_bytes, &pinned));
+    there->pinned = pinned;
+    return take_records(there);
+}
+
+static tess_status send_lags(tess_xp_there *there)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const size_t n = (size_t)(setup->data->info.n_angle * setup->data->info.n_frame);
+    return setup->lag_weight ? tess_resident_from(setup->device, setup->lag_weight,
+                                                  n * sizeof(double), &there->lags)
+                             : TESS_OK;
+}
+
+tess_status tess_xp_there_open(tess_context *ctx, const tess_xp_there_setup *setup,
+                               tess_xp_there *out)
+{
+    *out = (tess_xp_there){.ctx = ctx, .setup = *setup, .leaves_per_call = leaves_of_call(setup)};
+    tess_status status = take_memory(out);
+    if (status == TESS_OK) {
+        status = send_lags(out);
+    }
+    if (status != TESS_OK) {
+        tess_xp_there_close(out);
+    }
+    return status;
+}
+
+void tess_xp_there_close(tess_xp_there *there)
+{
+    if (!there->ctx) {
+        return;
+    }
+    tess_resident *const arrays[] = {&there->tables,  &there->records, &there->lags,
+                                     &there->frames,  &there->point,   &there->sums,
+                                     &there->scratch, &there->reduced};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (arrays[i]->device) {
+            tess_resident_free(arrays[i]);
+        }
+    }
+    if (there->pinned) {
+        tess_device_free(there->setup.device, TESS_SPACE_PINNED, there->pinned,
+                         there->pinned_bytes);
+    }
+    tess_heap_free(&there->ctx->heap, there->grid,
+                   (size_t)there->setup.max_set * sizeof *there->grid, TESS_TAG_GENERAL);
+    tess_heap_free(&there->ctx->heap, there->is_sent,
+                   (size_t)tess_xp_tiles_n_leaf(&there->setup.data->tiles), TESS_TAG_GENERAL);
+    *there = (tess_xp_there){0};
+}
+
+tess_status tess_xp_there_points(tess_xp_there *there, int64_t n_set, const double *frame_weight)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const size_t frame_bytes = (size_t)setup->data->info.n_frame * sizeof(double);
+    if (frame_weight && !there->frames.device) {
+        TESS_TRY(tess_resident_from(setup->device, frame_weight, frame_bytes, &there->frames));
+    } else if (frame_weight) {
+        TESS_TRY(tess_resident_refill(&there->frames, frame_weight, frame_bytes));
+    }
+    if (setup->device->shares_host_memory) {
+        return TESS_OK;
+    }
+    const size_t of_grid = grid_bytes(setup);
+    const size_t of_grids = (size_t)n_set * of_grid;
+    const size_t bytes = points_bytes(setup, n_set);
+    for (int64_t k = 0; k < n_set; k++) {
+        memcpy(there->pinned + (size_t)k * of_grid, grids_of(setup, k)->sums, of_grid);
+    }
+    memcpy(there->pinned + of_grids, setup->angles, bytes - of_grids);
+    there->angles =
+        (const tess_xp_angle *)(const void *)((const char *)there->point.data + of_grids);
+    return tess_resident_put(&there->point, 0, there->pinned, bytes);
+}
+
+int64_t tess_xp_there_has(const tess_xp_there *there, int64_t first, int64_t n_leaf)
+{
+    int64_t n = 0;
+    while (there->is_sent && n < n_leaf && there->is_sent[first + n]) {
+        n++;
+    }
+    return n;
+}
+
+tess_status tess_xp_there_records(tess_xp_there *there, int64_t first, int64_t n_leaf,
+                                  const unsigned char *host, const unsigned char **records)
+{
+    const tess_xp_tiles *tiles = &there->setup.data->tiles;
+    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first);
+    const uint64_t bytes = tess_xp_tiles_leaf_offset(tiles, first + n_leaf) - begin;
+    if (there->setup.device->shares_host_memory) {
+        *records = host;
+        return TESS_OK;
+    }
+    const uint64_t at = there->is_sent ? begin : 0;
+    *records = (const unsigned char *)there->records.data + at;
+    if (host) {
+        TESS_TRY(tess_resident_put(&there->records, at, host, bytes));
+    }
+    if (host && there->is_sent) {
+        memset(there->is_sent + first, 1, (size_t)n_leaf);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_there_run(tess_xp_there *there, tess_stage_xpcs_pass *pass, int64_t before,
+                              double **sums)
+{
+    tess_device *device = there->setup.device;
+    pass->tiles = &there->tiles;
+    pass->grid = there->grid;
+    pass->angles = there->angles;
+    pass->lag_weight = there->lags.data;
+    pass->frame_weight = pass->frame_weight ? there->frames.data : NULL;
+    pass->sums = there->sums.data;
+    pass->scratch = there->scratch.data;
+    const tess_stage_xpcs_reduce reduce = {.sums = there->sums.data,
+                                           .out = there->reduced.data,
+                                           .n_sum = pass->n_sum,
+                                           .n_set = pass->n_set,
+                                           .n_leaf = pass->n_leaf,
+                                           .first = before,
+                                           .n_stretch =
+                                               tess_xp_count_stretches(before, pass->n_leaf)};
+    TESS_TRY(tess_stage_start(device, TESS_STAGE_XPCS_PASS, pass, sizeof *pass));
+    TESS_TRY(tess_stage_start(device, TESS_STAGE_XPCS_REDUCE, &reduce, sizeof reduce));
+    if (device->shares_host_memory) {
+        *sums = there->reduced.data;
+        return tess_stage_finish(device);
+    }
+    const size_t points = points_bytes(&there->setup, there->setup.max_set);
+    *sums = (double *)(void *)(there->pinned + points);
+    const int64_t n = pass->n_set * reduce.n_stretch * pass->n_sum;
+    return tess_resident_fetch(&there->reduced, *sums, (size_t)n * sizeof(double));
+}
