@@ -184,6 +184,9 @@ static void forget_checkpoints(cli *c, const xpcs_job *j)
 {
     const char *folder = j->fit_config.fast ? NULL : j->fit_config.checkpoint_dir;
 
+    if (j->draws_folder && tess_checkpoint_clear(c->ctx, j->draws_folder) != TESS_OK) {
+        console_note("%s; remove %s by hand", tess_last_error(), j->draws_folder);
+    }
     if (folder && tess_checkpoint_clear(c->ctx, folder) != TESS_OK) {
         console_note("%s; remove %s by hand", tess_last_error(), folder);
     }
@@ -230,6 +233,7 @@ static int run_fit(cli *c, xpcs_job *j)
         return xpcs_draw(c, j, folder, path);
     }
     take_checkpoints(c, j);
+    CLI_TRY(xpcs_take_draws_checkpoints(c, j));
     CLI_TRY(job_check_options(c));
     CLI_TRY(xpcs_open_data(c, j, path));
     CLI_TRY(check_results(c, j, folder));

@@ -52,6 +52,7 @@ typedef struct xpcs_job {
     tess_xpcs_sample_config sample_config;
     double prior_mean[TESS_XPCS_MAX_PARAM];
     double prior_sd[TESS_XPCS_MAX_PARAM];
+    char *draws_folder;             // owned; checkpoints of the draws, NULL: none
     tess_xpcs_posterior *posterior; // owned
     tess_xpcs_diagnosis *diagnosis; // owned
 } xpcs_job;
@@ -106,6 +107,8 @@ int xpcs_take_warm_start(cli *c, xpcs_job *j);
 int xpcs_announce_draws(cli *c, const xpcs_job *j);
 // Samples around the fit of the job, writes folder/cmc, and what the report has of it.
 int xpcs_sample(cli *c, xpcs_job *j, const char *folder);
+// Checkpoints of the draws lie in a folder of their own within those of the fit.
+int xpcs_take_draws_checkpoints(const cli *c, xpcs_job *j);
 void xpcs_print_draws(const xpcs_job *j);
 // The last word: with --strict doubtful draws fail.
 int xpcs_draws_verdict(const cli *c, const xpcs_job *j);

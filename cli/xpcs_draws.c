@@ -25,6 +25,27 @@ int xpcs_announce_draws(cli *c, const xpcs_job *j)
     return 0;
 }
 
+int xpcs_take_draws_checkpoints(const cli *c, xpcs_job *j)
+{
+    const tess_xpcs_fit_config *fit = &j->fit_config;
+    tess_xpcs_sample_config *config = &j->sample_config;
+
+    if (j->method == XPCS_NLSQ || !fit->checkpoint_dir) {
+        return 0;
+    }
+    j->draws_folder = malloc(strlen(fit->checkpoint_dir) + 8);
+    if (!j->draws_folder) {
+        return console_fail(71, "no memory for the name %s", fit->checkpoint_dir);
+    }
+    sprintf(j->draws_folder, "%s/draws", fit->checkpoint_dir);
+    config->checkpoint_dir = j->draws_folder;
+    config->checkpoint_every_s = c->run_values.checkpoint_every;
+    config->keep_checkpoints = fit->keep_checkpoints;
+    config->resume = fit->resume;
+    config->keep_finished = 1; // until the results are written
+    return 0;
+}
+
 // Where --report says, else beside the draws.
 static int write_page(cli *c, xpcs_job *j, const char *folder, int overwrite)
 {

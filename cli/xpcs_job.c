@@ -346,6 +346,7 @@ int xpcs_announce(cli *c, xpcs_job *j)
 
 void xpcs_close(xpcs_job *j)
 {
+    free(j->draws_folder);
     tess_xpcs_diagnosis_destroy(j->diagnosis);
     tess_xpcs_posterior_destroy(j->posterior);
     tess_xpcs_result_destroy(j->result);

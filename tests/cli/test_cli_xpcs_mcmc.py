@@ -172,6 +172,16 @@ def test_the_page_has_every_figure(run):
     assert not (folder / "paged" / "cmc" / "report.html").exists()
 
 
+def test_checkpoints_of_draws_go_with_those_of_the_fit(run):
+    tessera, folder = run
+    words = ["--checkpoint", "work", "--checkpoint-every", "0", "--no-surfaces"]
+    result = tessera("xpcs", "mcmc", *STATIC, "-o", "kept", *FEW, *words)
+    assert result.returncode == 0, result.stderr
+    assert not (folder / "work").exists()
+    both, kept = (np.load(folder / name / "cmc" / "samples.npz") for name in ("both", "kept"))
+    assert np.array_equal(both["posterior_samples"], kept["posterior_samples"])
+
+
 def test_strict_and_few_draws(run):
     tessera, folder = run
     words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]

@@ -176,8 +176,11 @@ static void priors_and_fit_are_compared(void **state)
     }
     const double mean[3] = {1000, -1, 0};
     const double sd[3] = {9.6, 0.2, 1};
-    config.prior_mean = mean;
-    config.prior_sd = sd;
+    m->info.prior_mean = mean;
+    m->info.prior_sd = sd;
+    m->info.lower = tess_xpcs_result_get_info(fit)->lower;
+    m->info.upper = tess_xpcs_result_get_info(fit)->upper;
+    m->info.is_fixed = is_fixed;
     assert_ok(tess_xpcs_diagnose(ctx, &m->info, fit, &config, &d));
     const tess_xpcs_diagnosis_info *info = tess_xpcs_diagnosis_get_info(d);
     const tess_xpcs_result_info *f = tess_xpcs_result_get_info(fit);

@@ -87,8 +87,8 @@ typedef struct tess_xpcs_diagnosis_info {
 
 /**
  * Looks at draws. draws->theta and names must be there; any other array may be NULL. fit, for
- * bounds and distances, and config, for priors and the longest path, may be NULL: then what they
- * are for is NaN.
+ * distances, and config, for the longest path and the priors of contrast and offset, may be NULL:
+ * then what they are for is NaN. Priors of parameters are those of the draws.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_diagnose(tess_context *ctx,
                                                         const tess_xpcs_posterior_info *draws,

@@ -140,8 +140,7 @@ static tess_status set_rows(look *l)
         tess_xp_draws_copy(&l->draws, row, l->x);
         summarise(l->x, &l->room, s);
         set_fit(l, row, s);
-        const tess_xp_prior_moments prior =
-            tess_xp_prior_moments_of(&l->draws, l->fit, l->config, row);
+        const tess_xp_prior_moments prior = tess_xp_prior_moments_of(&l->draws, l->config, row);
         s->prior_mean = prior.mean;
         s->prior_sd = prior.sd;
         s->contraction = 1 - (s->sd / prior.sd) * (s->sd / prior.sd);

@@ -31,11 +31,9 @@ typedef struct tess_xp_prior_moments {
 } tess_xp_prior_moments;
 
 tess_xp_prior_moments tess_xp_prior_moments_of(const tess_xpcs_posterior_info *draws,
-                                               const tess_xpcs_result_info *fit,
                                                const tess_xpcs_sample_config *config, int64_t row);
 // Its density at x; 0 outside the bounds, NaN where it is not known.
 double tess_xp_prior_density(const tess_xpcs_posterior_info *draws,
-                             const tess_xpcs_result_info *fit,
                              const tess_xpcs_sample_config *config, int64_t row, double x);
 
 // --- warn.c ---

@@ -85,7 +85,7 @@ static void draw_density(tess_xp_draws_page *page, int64_t row)
     density_of(page, -1, low, high, y);
     for (int b = 0; b < N_BIN; b++) {
         x[b] = low + (high - low) * (b + 0.5) / N_BIN;
-        prior[b] = tess_xp_prior_density(d->draws, d->fit, d->config, row, x[b]);
+        prior[b] = tess_xp_prior_density(d->draws, d->config, row, x[b]);
     }
     const tess_figure_series series[2] = {
         {.name = "posterior", .y = y, .n = N_BIN, .style = TESS_FIGURE_BARS},
