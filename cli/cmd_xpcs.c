@@ -60,7 +60,7 @@ static int check_absent(const cli *c, const xpcs_job *j, const char *folder)
     }
     const int is_there = stat(first, &there) == 0;
     free(first);
-    return is_there && !c->values.overwrite && !c->values.resume
+    return is_there && !c->values.overwrite && !c->values.resume && j->sample_config.shard == 0
                ? console_fail(73, "%s holds results; give --overwrite to replace them", folder)
                : 0;
 }

@@ -54,6 +54,10 @@ static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
         TEXT("mcmc-seed", xpcs.mcmc_seed, "N", "seed of the chains (default: --seed)"),            \
         PATH("nlsq-result", 0, xpcs.nlsq_result, PATH_READ, NULL,                                  \
              "begin with the parameters of this folder of results, or parameters.json"),           \
+        TEXT("shard", xpcs.shard, "K/N",                                                           \
+             "sample part K of N of the data, for a job array; --combine joins the parts"),        \
+        PATH("combine", 0, xpcs.combine, PATH_READ, NULL,                                          \
+             "join the parts that --shard left in this folder of results"),                        \
         FLAG("no-nlsq-warmstart", xpcs.no_warmstart,                                               \
              "accepted: chains begin around the minimum, priors never know of it"),                \
         TEXT("cmc-num-shards", xpcs.num_shards, "N",                                               \
@@ -149,7 +153,7 @@ static const opt_def config_options[] = {
     "nlsq/fitted_data.npz|"                                                                        \
     "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json|"          \
     "cmc/parameters.json|cmc/diagnostics.json|cmc/analysis_results_cmc.json|cmc/samples.npz|"      \
-    "cmc/inference_data.nc|cmc/fitted_data.npz|cmc/report.html"
+    "cmc/inference_data.nc|cmc/fitted_data.npz|cmc/report.html|cmc/shard_*.npy"
 
 static const cli_command commands[] = {
     {.name = "xpcs fit",

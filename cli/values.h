@@ -68,6 +68,8 @@ typedef struct cli_xpcs_values {
     const char *prior; // of single parameters
     const char *noise_scale;
     const char *mcmc_seed;
+    const char *shard;
+    const char *combine;
     const char *gpu_memory_fraction;
 } cli_xpcs_values;
 

@@ -107,6 +107,13 @@ int xpcs_take_warm_start(cli *c, xpcs_job *j);
 int xpcs_announce_draws(cli *c, const xpcs_job *j);
 // Samples around the fit of the job, writes folder/cmc, and what the report has of it.
 int xpcs_sample(cli *c, xpcs_job *j, const char *folder);
+// --shard K/N, checked.
+int xpcs_take_shard(const cli *c, xpcs_job *j);
+// Keeps the draws of one part, for --combine.
+int xpcs_save_shard(cli *c, const xpcs_job *j, const char *folder);
+// The draws of all parts that --combine names, joined.
+int xpcs_combine_shards(cli *c, xpcs_job *j);
+
 // Checkpoints of the draws lie in a folder of their own within those of the fit.
 int xpcs_take_draws_checkpoints(const cli *c, xpcs_job *j);
 void xpcs_print_draws(const xpcs_job *j);

@@ -87,12 +87,16 @@ int xpcs_sample(cli *c, xpcs_job *j, const char *folder)
         console_note("--no-nlsq-warmstart: chains begin around the minimum all the same; the "
                      "priors never know of it");
     }
-    CLI_TRY(xpcs_status(c, j,
-                        tess_xpcs_sample(c->ctx, j->data, &j->model, j->result, &j->fit_config,
-                                         &j->sample_config, &j->posterior)));
+    if (c->values.xpcs.combine) {
+        CLI_TRY(xpcs_combine_shards(c, j));
+    } else {
+        CLI_TRY(xpcs_status(c, j,
+                            tess_xpcs_sample(c->ctx, j->data, &j->model, j->result, &j->fit_config,
+                                             &j->sample_config, &j->posterior)));
+    }
     CLI_TRY(job_status(c, tess_xpcs_diagnose(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
                                              j->result, &j->sample_config, &j->diagnosis)));
-    return write_draws(c, j, folder);
+    return j->sample_config.shard > 0 ? xpcs_save_shard(c, j, folder) : write_draws(c, j, folder);
 }
 
 static void print_row(const char *name, const tess_xpcs_summary *s)

@@ -160,6 +160,7 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
     j->sample_config.prior_mean = j->prior_mean;
     j->sample_config.prior_sd = j->prior_sd;
     CLI_TRY(take_priors(c, j));
+    CLI_TRY(xpcs_take_shard(c, j));
     if (j->method == XPCS_NLSQ) {
         warn_unused(c);
     }

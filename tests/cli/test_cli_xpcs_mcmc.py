@@ -182,6 +182,27 @@ def test_checkpoints_of_draws_go_with_those_of_the_fit(run):
     assert np.array_equal(both["posterior_samples"], kept["posterior_samples"])
 
 
+def test_parts_of_a_job_array_are_joined(run):
+    tessera, folder = run
+    few = ["--n-samples", "300", "--n-warmup", "200"]
+    for k in (1, 2):
+        part = tessera("xpcs", "mcmc", *STATIC, "-o", "parts", *few, "--shard", f"{k}/2")
+        assert part.returncode == 0, part.stderr
+    assert not (folder / "parts" / "cmc" / "parameters.json").exists()
+    joined = tessera("xpcs", "mcmc", *STATIC, "-o", "joined", *few, "--combine", "parts", "--json")
+    assert joined.returncode == 0, joined.stderr
+    ours = json.loads(joined.stdout)["draws"]["parameters"]
+    whole = read(folder / "both" / "cmc" / "parameters.json")["parameters"]
+    for name in ("D0", "alpha"):
+        assert abs(ours[name]["mean"] - whole[name]["mean"]) < 0.6 * whole[name]["std"]
+        assert ours[name]["std"] == pytest.approx(whole[name]["std"], rel=0.35)
+    (folder / "parts" / "cmc" / "shard_00002_of_00002.npy").unlink()
+    missing = tessera("xpcs", "mcmc", *STATIC, "-o", "none", "--combine", "parts")
+    assert (missing.returncode, "run --shard 2/2" in missing.stderr) == (66, True)
+    for words in (["--shard", "3/2"], ["--shard", "1"], ["--shard", "1/2", "--combine", "parts"]):
+        assert tessera("xpcs", "mcmc", *STATIC, "-o", "none", *words).returncode == 2
+
+
 def test_strict_and_few_draws(run):
     tessera, folder = run
     words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]
