@@ -28,11 +28,6 @@ static int has_flag(const cli *c, const char *name)
     return flag_of(c, name) != NULL;
 }
 
-int xpcs_is_fit(const cli *c)
-{
-    return strcmp(c->command->name, "xpcs fit") == 0 || strcmp(c->command->name, "xpcs mcmc") == 0;
-}
-
 // Two ways to say one thing, of which one would be dropped without a word.
 static int check_conflicts(const cli *c)
 {

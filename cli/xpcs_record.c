@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+int xpcs_is_fit(const cli *c)
+{
+    return strcmp(c->command->name, "xpcs fit") == 0 || strcmp(c->command->name, "xpcs mcmc") == 0;
+}
+
 // Keeps the text until the command ends. NULL without memory.
 static char *keep(xpcs_job *j, char *text)
 {

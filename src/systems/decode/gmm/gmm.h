@@ -21,7 +21,7 @@ typedef struct tess_de_gmm {
     int64_t scratch_items; // that one evaluation needs
 } tess_de_gmm;
 
-// gmm_rows.c
+// gmm_rows.c, gmm_bins.c
 TESS_MUST_CHECK tess_status tess_de_gmm_rows(tess_context *ctx, tess_device *device,
                                              const tess_decode_encoding *encoding,
                                              const tess_de_row_spikes *spikes, double scale,

@@ -12,14 +12,6 @@ static double seconds_since(int64_t begin_ns)
     return (double)(tess_now_ns() - begin_ns) * 1e-9;
 }
 
-void tess_de_engine_range(const tess_de_engine *engine, int64_t chunk, int64_t *first,
-                          int64_t *count)
-{
-    *first = chunk * engine->chunk_rows;
-    const int64_t left = engine->n_time - *first;
-    *count = left < engine->chunk_rows ? left : engine->chunk_rows;
-}
-
 // Where rows of the detector's type can be worked on: in place, or in a buffer.
 static void *work_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first)
 {

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+void tess_de_engine_range(const tess_de_engine *engine, int64_t chunk, int64_t *first,
+                          int64_t *count)
+{
+    *first = chunk * engine->chunk_rows;
+    const int64_t left = engine->n_time - *first;
+    *count = left < engine->chunk_rows ? left : engine->chunk_rows;
+}
+
 static size_t item_bytes(int32_t dtype)
 {
     return dtype == TESS_F64 ? sizeof(double) : sizeof(float);

@@ -31,7 +31,7 @@ static void draw_trace(tess_xp_draws_page *page, int64_t row)
     const int64_t n_chain = chains_shown(page);
     const double n = (double)page->d->draws->n_draw;
     tess_figure_series series[MAX_CHAIN];
-    char names[MAX_CHAIN][24];
+    char names[MAX_CHAIN][32];
     for (int64_t c = 0; c < n_chain; c++) {
         double *y = page->shown + c * TESS_XP_SHOWN;
         const int64_t count = thin(page, page->x, c, y);
@@ -125,7 +125,7 @@ static void draw_ranks(tess_xp_draws_page *page, int64_t row)
     const int64_t n = page->d->draws->n_chain * n_draw;
     const int64_t n_chain = chains_shown(page);
     tess_figure_series series[MAX_CHAIN];
-    char names[MAX_CHAIN][24];
+    char names[MAX_CHAIN][32];
     double x[N_RANK];
     for (int64_t i = 0; i < MAX_CHAIN * N_RANK; i++) {
         page->shown[i] = 0;
