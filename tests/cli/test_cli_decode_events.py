@@ -301,4 +301,4 @@ def test_tables_are_known_for_what_they_are(folder, h5py):
     (path / "empty").mkdir()
     for words in (["info", "empty"], ["report", "empty", "-o", "t.html"]):
         result = tessera("decode", *words)
-        assert result.returncode == 65 and "no result of decode" in result.stderr
+        assert result.returncode == 66 and "no result of decode" in result.stderr

@@ -9,6 +9,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tessera import xpcs
@@ -99,9 +100,12 @@ def test_a_fit_by_the_originals_words(
         main.main_hsim()
     assert ended.value.code == 0, capfd.readouterr().err
     assert len(list((tmp_path / "model").glob("c2_heatmaps_phi_*.png"))) == 2
-    result = commands.dispatch_command(create_parser().parse_args(["--method", "cmc"]))
-    assert not result["success"]
-    assert "sampling" in result["error"]
+    typed = ["--method", "cmc", "--data-file", "run.hdf", "--static-mode", "--output-dir", "draws"]
+    typed += ["--n-chains", "2", "--n-warmup", "100", "--n-samples", "120"]
+    result = commands.dispatch_command(create_parser().parse_args(typed))
+    assert result["success"], result
+    with np.load(tmp_path / "draws/cmc/samples.npz") as found:
+        assert found["posterior_samples"].shape[:2] == (2, 120)
 
 
 def test_configurations_are_written_and_checked(

@@ -84,6 +84,7 @@ class SampleKeywords(ModelKeywords, total=False):
     method: Literal["nuts", "laplace"]
     coords: Literal["logit", "upstream"]
     surrogate: Literal["auto", "off", "on"]
+    modes: bool
     fit_priors: bool
     prior_width: float
     temper: float

@@ -44,7 +44,11 @@ _FLAGS = (
     "plot_simulated_data",
     "parallel_plots",
     "no_jit",
+    "no_nlsq_warmstart",
+    "cmc_plot_diagnostics",
+    "dense_mass_matrix",
 )
+_SAMPLING = ("n_samples", "n_warmup", "n_chains", "cmc_num_shards", "cmc_backend", "nlsq_result")
 
 
 def _load_data(args: argparse.Namespace, config: ConfigManager) -> Any:
@@ -91,7 +95,7 @@ def translate(args: argparse.Namespace) -> list[str]:
     if args.data_file:
         words += ["--data-file", str(args.data_file)]
     words += [f"--{name.replace('_', '-')}" for name in _FLAGS if getattr(args, name)]
-    said = ["max_iterations", "tolerance", "plotting_backend"]
+    said = ["max_iterations", "tolerance", "plotting_backend", *_SAMPLING]
     said += ["contrast", "offset", "phi_angles"] if args.plot_simulated_data else []
     for name in said:
         value = getattr(args, name)

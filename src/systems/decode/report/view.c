@@ -48,7 +48,7 @@ static tess_status explain_recording(const tess_de_view *v, tess_status status)
                   v->path);
     }
     if (v->is_folder && status == TESS_E_NOT_FOUND) {
-        TESS_FAIL(TESS_E_FORMAT,
+        TESS_FAIL(TESS_E_NOT_FOUND,
                   "%s: a folder without states.npy is no result of decode; 'tessera decode run "
                   "RECORDING -o FOLDER' makes one",
                   v->path);
