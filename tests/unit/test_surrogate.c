@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 2, N_SEEN = 400, N_BATCH = 50 };
+enum { N = 2, N_SEEN = 400, N_BATCH = 20 };
 
 typedef double (*density)(const double *x, double *gradient);
 
@@ -121,7 +121,8 @@ static void polynomials_are_found(void **state)
 static double draw(density of, double spoil, const double want[3], double (*first)(double),
                    double (*second)(double))
 {
-    const int64_t n_draw = unit_is_quick() ? 20000 : 100000;
+    // In the tails of a banana a chain stays for hundreds of draws: a batch must be far longer.
+    const int64_t n_draw = 200000;
     double error;
     tess_surrogate *s = learn(of, &error);
     tess_nuts *mover = begin(of, 0, INT64_MAX / 4, tess_surrogate_covariance(s), 9);
