@@ -7,8 +7,13 @@
 
 static const char MEMORY[] = "rows of a result";
 
-// Values of the posterior read at once.
-static const int64_t MAX_VALUES = INT64_C(1) << 19;
+// Values of the posterior read at once; 16 bytes each, in two blocks an eighth of the memory limit.
+static int64_t values_at_once(const tess_context *ctx)
+{
+    const int64_t most = INT64_C(1) << 19;
+    const uint64_t share = ctx->memory_limit_bytes / (8 * 2 * 16);
+    return share < (uint64_t)most ? (int64_t)share : most;
+}
 
 // The animal's speed is its way over this long on either side: positions from a camera jitter, and
 // differences of neighbouring bins would show nothing else.
@@ -26,7 +31,7 @@ tess_status tess_de_block_create(const tess_de_view *v, tess_de_block *out)
     tess_blocks_init(&out->memory, &v->ctx->heap);
     out->view = v;
     out->margin = speed_margin(v);
-    const int64_t rows = MAX_VALUES / v->n_state_bin;
+    const int64_t rows = values_at_once(v->ctx) / v->n_state_bin;
     out->capacity = rows < 1 ? 1 : rows < v->n_time ? rows : v->n_time;
     const int64_t n = out->capacity;
     const int64_t wide = n + 2 * out->margin;
