@@ -114,7 +114,8 @@ static void good_draws_are_good(void **state)
     info = tess_xpcs_diagnosis_get_info(d);
     assert_true(info->n_row == 3 && !info->bfmi && !info->step && isnan(info->rows[0].r_hat));
     assert_int_equal(info->state, TESS_XPCS_CHAINS_NOT_CONVERGED);
-    assert_string_equal(tess_xpcs_chains_state_name(info->state), "not_converged");
+    assert_string_equal(tess_xpcs_chains_state_name((tess_xpcs_chains_state)info->state),
+                        "not_converged");
     tess_xpcs_diagnosis_destroy(d);
     free(m);
 }

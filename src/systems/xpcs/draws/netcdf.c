@@ -46,7 +46,7 @@ static tess_format_layout *add(file *f, const char *group, const char *name, con
     tess_format_layout *item = &f->items[f->n++];
     *item = (tess_format_layout){.dataset = dataset,
                                  .dims = text_of(f, dims, group),
-                                 .dtype = dtype,
+                                 .dtype = (int32_t)dtype,
                                  .item_bytes = (int64_t)tess_dtype_bytes(dtype),
                                  .data = data};
     return item;

@@ -65,8 +65,12 @@ static void write_row(tess_xp_draws_page *page, int64_t row)
         snprintf(cells[4], CELL, "%.0f", s->ess_bulk);
         snprintf(cells[5], CELL, "%.0f", s->ess_tail);
         snprintf(cells[6], CELL, "%.2g", s->mcse_mean);
-        snprintf(cells[7], CELL, isnan(s->contraction) ? "" : "%.4f", s->contraction);
-        snprintf(cells[8], CELL, isnan(s->distance) ? "" : "%.2f", s->distance);
+        if (!isnan(s->contraction)) {
+            snprintf(cells[7], CELL, "%.4f", s->contraction);
+        }
+        if (!isnan(s->distance)) {
+            snprintf(cells[8], CELL, "%.2f", s->distance);
+        }
     }
     list[0] = page->d->told->names[row];
     for (int k = 1; k < N_HEAD; k++) {

@@ -243,7 +243,8 @@ static tess_status refuse_others(const tess_xp_resolution *r)
         {SHEAR "alpha", 1, weights},
         {SHEAR "min_weight", 0.3, weights},
         {SHEAR "normalize", 1, weights},
-        {SHEAR "initial_phi0", NAN, "is not read: weights follow phi0 of initial_parameters"},
+        {SHEAR "initial_phi0", (double)NAN,
+         "is not read: weights follow phi0 of initial_parameters"},
         {"optimization.nlsq.cmaes.refine_with_nlsq", 1,
          "is not done: every minimum is found to the last digit; set it to true"},
     };
