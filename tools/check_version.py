@@ -23,7 +23,6 @@ PLACES = [
     (EXPECTED / "version.txt", "tessera VERSION"),
     (EXPECTED / "cite_all.txt", "version = {VERSION}"),
     (EXPECTED / "cite_autoreject.txt", "version = {VERSION}"),
-    (EXPECTED / "absent_sampling.txt", "is not in this version (VERSION) yet"),
     (EXPECTED / "config_init.txt", "Settings of Tessera VERSION,"),
 ]
 NUMBERS = ("MAJOR", "MINOR", "PATCH")
