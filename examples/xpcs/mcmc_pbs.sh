@@ -11,6 +11,8 @@
 #PBS -l walltime=04:00:00
 set -eu
 parts=8 # as many as -J has
+input=${input:?name the measurement: qsub -v input=FILE,output=FOLDER}
+output=${output:?name the folder of results: qsub -v input=FILE,output=FOLDER}
 cd "$PBS_O_WORKDIR"
 options=(--gap 2e6 --sigma-mode estimate --threads 4 --memory-limit 6G)
 if [ -n "${join:-}" ]; then

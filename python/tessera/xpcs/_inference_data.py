@@ -47,7 +47,12 @@ def to_arviz(posterior: Posterior) -> Any:
     coords = {"angle": posterior.phi}
     dims = {"contrast": ["angle"], "offset": ["angle"]}
     if int(arviz.__version__.split(".")[0]) < 1:
-        return arviz.from_dict(**parts, coords=coords, dims=dims)
+        return arviz.from_dict(
+            posterior=parts["posterior"],
+            sample_stats=parts["sample_stats"],
+            coords=coords,
+            dims=dims,
+        )
     # From 1.0 on: one dict of groups, and a DataTree.
     return arviz.from_dict(parts, coords=coords, dims=dims)
 

@@ -25,3 +25,14 @@ void tess_de_gmm_bins(const tess_decode_encoding *encoding, int64_t electrode, t
                            .floor = is_absolute ? TESS_DE_LOG_EPS : LOWEST_VALUE,
                            .below = is_relative ? encoding->config.floor_nats : (double)INFINITY};
 }
+
+void tess_de_gmm_count(const tess_decode_encoding *encoding, const int64_t *n_floored, int64_t n,
+                       tess_decode_likelihood_report *report)
+{
+    const int64_t n_bin = encoding->info.n_interior;
+    for (int64_t i = 0; i < n; i++) {
+        report->n_value += n_bin;
+        report->n_floored += n_floored[i];
+        report->n_flat_spike += n_floored[i] == n_bin;
+    }
+}

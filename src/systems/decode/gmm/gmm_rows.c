@@ -19,17 +19,6 @@ int64_t tess_de_gmm_values(const tess_decode_encoding *encoding, int64_t electro
     return tess_gmm_values(&bins, mark, scratch, values);
 }
 
-void tess_de_gmm_count(const tess_decode_encoding *encoding, const int64_t *n_floored, int64_t n,
-                       tess_decode_likelihood_report *report)
-{
-    const int64_t n_bin = encoding->info.n_interior;
-    for (int64_t i = 0; i < n; i++) {
-        report->n_value += n_bin;
-        report->n_floored += n_floored[i];
-        report->n_flat_spike += n_floored[i] == n_bin;
-    }
-}
-
 static void put(tess_array *out, int64_t i, double value, bool add)
 {
     if (out->dtype == TESS_F32) {
