@@ -25,6 +25,7 @@ extensions = [
     "sphinx_design",
     # Ours, in ext/: each says what it does in its first lines.
     "gallery",
+    "light_doctrees",
     "mathml",
     "offline",
     "reference_c",

@@ -15,6 +15,7 @@ from sphinx.errors import ExtensionError
 
 ROOT = "tessera"
 SKIPPED = {"tessera.plugins"}  # programs, not Python
+LONGEST_VALUE = 60  # characters of a constant that are shown
 
 
 def public_modules():
@@ -71,7 +72,7 @@ class Survey:
 def one_line(value):
     text = inspect.getdoc(value) or ""
     if not callable(value):
-        return f"`{value!r}`" if len(repr(value)) < 60 else ""
+        return f"`{value!r}`" if len(repr(value)) < LONGEST_VALUE else ""
     first = " ".join(text.split("\n\n")[0].split())
     return first.replace("|", "\\|").replace("``", "`")
 
@@ -131,11 +132,23 @@ def module_page(survey, module):
     data = [n for n in here if kind(survey.value(module, n)) == "data"]
     if functions:
         text.append("## Functions\n")
-        text += [rst(f".. autofunction:: {module}.{name}") for name in functions]
+        text += [function(survey, f"{module}.{name}") for name in functions]
     if data:
         text.append("## Constants\n")
-        text += [rst(f".. autodata:: {module}.{name}") for name in data]
+        text += [constant(module, name, survey.value(module, name)) for name in data]
     return "\n".join(text)
+
+
+def function(survey, path):
+    # A module and a function of one name, as tessera.xpcs.cli.main: the module keeps the index.
+    return rst(f".. autofunction:: {path}", *(["   :no-index:"] if path in survey.modules else []))
+
+
+def constant(module, name, value):
+    """Return a constant with its value where that is short; autodoc would show its type's help."""
+    shown = repr(value)
+    value_line = [f"   :value: {shown}"] if len(shown) < LONGEST_VALUE else []
+    return rst(f".. py:data:: {module}.{name}", *value_line)
 
 
 def index(survey):

@@ -8,10 +8,12 @@ import pytest
 pytest.importorskip("sphinx")
 sys.path.insert(0, str(manual.DOCS / "ext"))
 
+import light_doctrees
 import mathml
 import offline
 import reference_c
 from docutils import nodes
+from docutils.utils import new_document
 
 
 @pytest.mark.parametrize(
@@ -71,3 +73,15 @@ def test_unknown_commands_are_noticed(monkeypatch):
     monkeypatch.setattr(mathml.log, "warning", lambda *words, **_: said.append(words))
     mathml.convert(nodes.math("", r"\nosuchthing x"), "inline")
     assert said
+
+
+def test_what_an_inner_document_read_belongs_to_the_page():
+    inner = new_document("inner")
+    paragraph = nodes.paragraph()
+    inner += paragraph
+    paragraph += nodes.emphasis()
+    page = new_document("page")
+    page += paragraph
+    assert paragraph[0].document is inner  # as MyST leaves it
+    light_doctrees.adopt(None, page)
+    assert {node.document for node in page.findall()} == {page}

@@ -202,8 +202,8 @@ def get_map_speed(
     track_graph_with_bin_centers_edges : networkx.Graph or Environment
         The attribute of this name of an environment, or the environment itself.
     place_bin_center_ind_to_node : array, shape (n_position_bins,)
-        Nodes of the bins: node_id of the environment's place_bin_centers_nodes_df_. Not needed with
-        an environment.
+        Nodes of the bins: node_id of the environment's ``place_bin_centers_nodes_df_``. Not needed
+        with an environment.
     sampling_frequency : float
         Time bins per second.
     smooth_sigma : float

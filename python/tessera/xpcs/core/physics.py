@@ -286,7 +286,7 @@ def validate_experimental_setup(
 
 
 def estimate_correlation_time(D0: float, alpha: float, q: float) -> float:  # noqa: N803
-    """Return about how long correlations last: (1 + |alpha|) / (q^2 D0).
+    """Return about how long correlations last: ``(1 + |alpha|) / (q^2 D0)``.
 
     Parameters
     ----------

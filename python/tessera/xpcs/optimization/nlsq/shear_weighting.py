@@ -44,7 +44,7 @@ class ShearWeightingConfig:
 
 
 class ShearSensitivityWeighting:
-    """Weights min + (1 - min) |cos(phi0 - phi)|^alpha, for a direction of flow that may move."""
+    """Weights ``min + (1 - min) |cos(phi0 - phi)|^alpha``; the direction of flow may move."""
 
     def __init__(
         self,
