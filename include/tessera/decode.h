@@ -7,6 +7,7 @@
 #include "tessera/decode/encoding.h"
 #include "tessera/decode/environment.h"
 #include "tessera/decode/events.h"
+#include "tessera/decode/fitted.h"
 #include "tessera/decode/intervals.h"
 #include "tessera/decode/online.h"
 #include "tessera/decode/recording.h"

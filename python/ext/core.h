@@ -261,6 +261,7 @@ extern PyMethodDef core_clifford_input_methods[];
 extern PyMethodDef core_clifford_op_methods[];
 extern PyMethodDef core_decode_environment_methods[];
 extern PyMethodDef core_decode_encoding_methods[];
+extern PyMethodDef core_decode_fitted_methods[];
 extern PyMethodDef core_decode_movement_methods[];
 extern PyMethodDef core_decode_detector_methods[];
 extern PyMethodDef core_decode_predict_methods[];

@@ -41,6 +41,7 @@ static int module_exec(PyObject *module)
         core_clifford_op_methods,
         core_decode_environment_methods,
         core_decode_encoding_methods,
+        core_decode_fitted_methods,
         core_decode_movement_methods,
         core_decode_detector_methods,
         core_decode_predict_methods,

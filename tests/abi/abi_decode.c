@@ -141,6 +141,28 @@ FIELD(tess_decode_likelihood_report, bound, 64);
 FIELD(tess_decode_likelihood_report, bin_scale, 72);
 FIELD(tess_decode_likelihood_report, pairs, 80);
 
+// tessera/decode/fitted.h
+SIZE(tess_decode_mixture, 64);
+FIELD(tess_decode_mixture, struct_size, 0);
+FIELD(tess_decode_mixture, converged, 4);
+FIELD(tess_decode_mixture, n_component, 8);
+FIELD(tess_decode_mixture, n_dim, 16);
+FIELD(tess_decode_mixture, n_iteration, 24);
+FIELD(tess_decode_mixture, mean_log_likelihood, 32);
+FIELD(tess_decode_mixture, mean, 40);
+FIELD(tess_decode_mixture, factor, 48);
+FIELD(tess_decode_mixture, log_norm, 56);
+SIZE(tess_decode_regression, 80);
+FIELD(tess_decode_regression, struct_size, 0);
+FIELD(tess_decode_regression, reserved, 4);
+FIELD(tess_decode_regression, n_unit, 8);
+FIELD(tess_decode_regression, n_dim, 16);
+FIELD(tess_decode_regression, n_coefficient, 24);
+FIELD(tess_decode_regression, n_knot, 32);
+FIELD(tess_decode_regression, knots, 48);
+FIELD(tess_decode_regression, mean, 64);
+FIELD(tess_decode_regression, coefficients, 72);
+
 // tessera/decode/detector.h
 SIZE(tess_decode_movement, 56);
 FIELD(tess_decode_movement, struct_size, 0);
@@ -236,6 +258,9 @@ VALUE(TESS_DECODE_CLUSTERLESS_KDE, 0);
 VALUE(TESS_DECODE_CLUSTERLESS_GMM, 1);
 VALUE(TESS_DECODE_SORTED_SPIKES_KDE, 2);
 VALUE(TESS_DECODE_SORTED_SPIKES_GLM, 3);
+VALUE(TESS_DECODE_DENSITY_OCCUPANCY, 0);
+VALUE(TESS_DECODE_DENSITY_GROUND, 1);
+VALUE(TESS_DECODE_DENSITY_JOINT, 2);
 VALUE(TESS_DECODE_EXACT, 0);
 VALUE(TESS_DECODE_FAST, 1);
 VALUE(TESS_DECODE_BOUNDED, 2);

@@ -3,6 +3,7 @@
 
 #include "runtime/context.h"
 #include "systems/decode/sorted/poisson.h"
+#include "tessera/decode/fitted.h"
 
 #include "numerics/cholesky.h"
 
@@ -155,6 +156,54 @@ static double objective(const tess_decode_encoding_info *info, const tess_de_spl
     return sum / N_SAMPLE + 1e-3 * square;
 }
 
+// The model shows its knots and unit 0's coefficients; the mean is what the frame is orthogonal to:
+// values H[:, 1:] c, H by its own formula, have no mean.
+static void check_shown(const tess_decode_encoding *encoding, const tess_de_spline *b,
+                        const double *c)
+{
+    tess_decode_regression shown = {.struct_size = sizeof shown};
+    assert_ok(tess_decode_encoding_get_regression(encoding, &shown));
+    const int64_t n = shown.n_coefficient;
+    assert_int_equal(shown.n_unit, N_UNIT);
+    assert_int_equal(shown.n_dim, b->n_dim);
+    assert_int_equal(n, b->n_free + 1);
+    assert_memory_equal(shown.coefficients, c, (size_t)n * sizeof *c);
+    double u[512], length = 0, along = 0, mean = 0;
+    for (int64_t k = 0; k < shown.n_dim; k++) {
+        assert_int_equal(shown.n_knot[k], b->axes[k].n_knot);
+        assert_memory_equal(shown.knots[k], b->axes[k].knot, (size_t)shown.n_knot[k] * 8);
+    }
+    for (int64_t v = 0; v < n; v++) {
+        length += shown.mean[v] * shown.mean[v];
+        mean += shown.mean[v];
+        u[v] = shown.mean[v];
+    }
+    assert_true(fabs(mean - 1) < 1e-12); // a constant is the spline with all values 1
+    u[0] += sqrt(length);
+    double square = length + 2 * sqrt(length) * shown.mean[0] + length;
+    for (int64_t v = 1; v < n; v++) {
+        along += 2 / square * u[v] * c[v];
+    }
+    double value[512], dot = 0, size = 0;
+    for (int64_t v = 0; v < n; v++) {
+        value[v] = (v > 0 ? c[v] : 0) - along * u[v];
+        dot += value[v] * shown.mean[v];
+        size += fabs(value[v]);
+    }
+    assert_true(fabs(dot) < 1e-12 * size);
+    // The mean is that of the samples: of cardinal splines at the knots of coordinate 0.
+    double first = 0;
+    for (int64_t i = 0; i < N_SAMPLE; i++) {
+        first += r.position[i * b->n_dim] / N_SAMPLE;
+    }
+    for (int64_t v = 0; v < n; v++) { // a line is its own spline
+        first -= shown.mean[v] * shown.knots[0][b->n_dim == 2 ? v / shown.n_knot[1] : v];
+    }
+    assert_true(fabs(first) < 1e-9);
+    tess_decode_mixture none = {.struct_size = sizeof none};
+    assert_int_equal(tess_decode_encoding_get_mixture(encoding, 0, 0, &none), TESS_E_UNSUPPORTED);
+}
+
 // At the optimum of a convex function every small step goes up, to second order.
 static void check_optimum(tess_context *ctx, set *s, int64_t d)
 {
@@ -180,7 +229,8 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
     double *spike_term = calloc((size_t)b.n_term, sizeof *spike_term);
     double *term = malloc((size_t)b.n_term * sizeof *term);
     double *scratch = malloc(tess_de_poisson_scratch_items(&b) * sizeof *scratch);
-    double total = 0, intercept = 0;
+    double *c = malloc((size_t)(b.n_free + 1) * sizeof *c);
+    double total = 0;
     for (int64_t i = 0; i < info->n_spike[0]; i++) {
         double factors[TESS_SPLINE_TERMS];
         int64_t terms[TESS_SPLINE_TERMS];
@@ -191,9 +241,9 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
         }
         total += spike_weights[i];
     }
-    const int n = tess_de_poisson_fit(&data, spike_term, total, scratch, &intercept, term);
+    const int n = tess_de_poisson_fit(&data, spike_term, total, scratch, c, term);
     assert_in_range(n, 2, 40);
-    double *c = scratch; // where the fit leaves its coefficients
+    check_shown(encoding, &b, c);
     const double best = objective(info, &b, d, r.weights, spike_weights, 0, c);
     for (int64_t k = 0; k <= b.n_free; k += 3) {
         const double at = c[k], h = 1e-4;
@@ -206,12 +256,13 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
     }
     const tess_decode_environment_info *env = tess_decode_environment_get_info(s->env);
     for (int64_t p = 0; p < info->n_interior; p++) {
-        const double eta = intercept + spline_value(&b, term, env->interior_centers + p * d);
+        const double eta = c[0] + spline_value(&b, term, env->interior_centers + p * d);
         assert_true(fabs(log(info->place_fields[p]) - eta) < 1e-9);
     }
     free(spike_term);
     free(term);
     free(scratch);
+    free(c);
     tess_blocks_free(&blocks);
     tess_decode_encoding_destroy(encoding);
 }

@@ -2,6 +2,7 @@
 #include "decode_random.h"
 
 #include "systems/decode/gmm/gmm.h"
+#include "tessera/decode/fitted.h"
 
 static recording r;
 
@@ -186,6 +187,76 @@ static void check_rows(tess_context *ctx, const tess_decode_encoding *encoding, 
     free(want);
 }
 
+// Density at a point by what the model shows; L y = x - mean by forward substitution.
+static double shown_log(const tess_decode_mixture *m, const double *x)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < m->n_component; c++) {
+        const double *l = m->factor + c * m->n_dim * m->n_dim;
+        double y[8], square = 0;
+        for (int64_t a = 0; a < m->n_dim; a++) {
+            y[a] = x[a] - m->mean[c * m->n_dim + a];
+            for (int64_t b = 0; b < a; b++) {
+                y[a] -= l[a * m->n_dim + b] * y[b];
+            }
+            y[a] /= l[a * m->n_dim + a];
+            square += y[a] * y[a];
+        }
+        sum += exp(m->log_norm[c] - square / 2);
+    }
+    return log(sum);
+}
+
+// What is shown has weights that sum to 1, and the densities of the model.
+static void mixtures_are_shown(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    set s;
+    make_recording(ctx, 2, &r, &s);
+    r.n_spike[3] = 0;
+    s.config.algorithm = TESS_DECODE_CLUSTERLESS_GMM;
+    s.config.gmm_components_joint = 10;
+    tess_decode_encoding *encoding = encode(ctx, &s);
+    const tess_de_gmm *gmm = encoding->model;
+    for (int32_t density = 0; density < 3; density++) {
+        for (int64_t u = 0; u < N_UNIT; u++) {
+            tess_decode_mixture m = {.struct_size = sizeof m};
+            assert_ok(tess_decode_encoding_get_mixture(encoding, density, u, &m));
+            assert_int_equal(m.n_dim, density == TESS_DECODE_DENSITY_JOINT ? 4 : 2);
+            assert_int_equal(m.n_component == 0, density > 0 && u == 3);
+            double total = 0;
+            for (int64_t c = 0; c < m.n_component; c++) {
+                double log_weight = m.log_norm[c] + (double)m.n_dim * log(2 * PI) / 2;
+                for (int64_t a = 0; a < m.n_dim; a++) {
+                    log_weight += log(m.factor[(c * m.n_dim + a) * m.n_dim + a]);
+                }
+                total += exp(log_weight);
+            }
+            assert_true(m.n_component == 0 || fabs(total - 1) < 1e-12);
+            const tess_mixture *own = density == 0   ? &gmm->occupancy
+                                      : density == 1 ? &gmm->ground[u]
+                                                     : &gmm->joint[u];
+            double scratch[256];
+            for (int i = 0; i < 20 && m.n_component > 0; i++) {
+                double x[4];
+                for (int64_t a = 0; a < m.n_dim; a++) {
+                    x[a] = m.mean[a] + 3 * normal();
+                }
+                assert_true(fabs(shown_log(&m, x) - tess_mixture_log(own, x, scratch)) < 1e-9);
+            }
+        }
+    }
+    tess_decode_mixture m = {.struct_size = sizeof m};
+    tess_decode_regression none = {.struct_size = sizeof none};
+    assert_int_equal(tess_decode_encoding_get_mixture(encoding, 1, N_UNIT, &m), TESS_E_RANGE);
+    assert_int_equal(tess_decode_encoding_get_mixture(encoding, 3, 0, &m), TESS_E_ARGUMENT);
+    assert_int_equal(tess_decode_encoding_get_regression(encoding, &none), TESS_E_UNSUPPORTED);
+    tess_decode_encoding_destroy(encoding);
+    tess_decode_environment_destroy(s.env);
+    tess_context_destroy(ctx);
+}
+
 static void rows_match_the_joint_mixture(void **state)
 {
     (void)state;
@@ -214,6 +285,7 @@ int main(void)
         cmocka_unit_test(known_clouds_are_found),
         cmocka_unit_test(densities_and_likelihoods_are_right),
         cmocka_unit_test(degenerate_points_are_harmless),
+        cmocka_unit_test(mixtures_are_shown),
         cmocka_unit_test(rows_match_the_joint_mixture),
     };
     return cmocka_run_group_tests_name("decode_gmm", tests, NULL, NULL);

@@ -47,6 +47,7 @@ _RENAMED = {
     "l2_penalty": "glm_penalty",
 }
 _BANDWIDTHS = ("position_std", "waveform_std")
+KEEPERS = ("occupancy_model", "emission_design_info")  # entries that know their model
 _BLOCK = 100  # the original's block_size, an entry of its models; here it says nothing
 
 
@@ -305,17 +306,35 @@ class EncodingModel(Mapping[str, Any]):
             entries["encoding_positions"] = lambda: self._arrays("encoding_positions")
             entries["encoding_spike_waveform_features"] = lambda: self._arrays("encoding_marks")
             entries["block_size"] = lambda: _BLOCK
-        elif self.info["algorithm"] != "sorted_spikes_kde":
-            entries["encoding_model"] = lambda: self  # what the library keeps to itself
-        if self.info["algorithm"] == "clusterless_gmm":
+        elif self.info["algorithm"] == "clusterless_gmm":
+            entries["occupancy_model"] = lambda: self._shown().mixture(
+                self.handle, self.options, self._shown().OCCUPANCY
+            )
             entries["interior_place_bin_centers"] = self._interior_centers
             entries["log_occupancy"] = lambda: np.log(self._array("occupancy"))
+            entries["gpi_models"] = lambda: self._mixtures(self._shown().GROUND)
+            entries["joint_models"] = lambda: self._mixtures(self._shown().JOINT)
+        elif self.info["algorithm"] == "sorted_spikes_glm":
+            entries["coefficients"] = lambda: self._shown().coefficients(self.handle)
+            entries["emission_design_info"] = lambda: self._shown().emission_design_info(
+                self.handle
+            )
         if not clusterless:
             entries["place_fields"] = self._place_fields
             entries["no_spike_part_log_likelihood"] = lambda: self["place_fields"].sum(axis=0)
             entries["is_track_interior"] = self.environment.is_track_interior_.ravel
         entries["disable_progress_bar"] = lambda: False
         return entries
+
+    @staticmethod
+    def _shown() -> Any:
+        from tessera.decode.likelihoods import _shown
+
+        return _shown
+
+    def _mixtures(self, density: int) -> list[Any]:
+        n = len(self.training["spike_times"])
+        return [self._shown().mixture(self.handle, self.options, density, i) for i in range(n)]
 
     def _interior_centers(self) -> Floats:
         inside = self.environment.is_track_interior_.ravel()
@@ -329,6 +348,10 @@ class EncodingModel(Mapping[str, Any]):
                 made[name] = self._position_std()
             else:
                 made[name] = self._entries()[name]()
+            if name in KEEPERS:
+                made[name].fitted = self
+            if isinstance(made[name], np.ndarray):
+                made[name].flags.writeable = False  # as the original's, which are JAX's
         return made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from tessera import _core
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
-from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._encoding import KEEPERS, EncodingModel, encoding_options
 from tessera.decode._session import Session
 from tessera.decode.exceptions import ValidationError
 
@@ -25,11 +25,15 @@ class FittedEncoding(dict[str, Any]):
         super().__init__(model)
         self.model = model
         self.update({name: value for name, value in aside.items() if name in _ASIDE})
-        if "occupancy_model" in self:
-            self["occupancy_model"].fitted = self
 
     def __reduce__(self) -> Any:
-        return FittedEncoding, (self.model,), None, None, iter(self.items())
+        # The model makes its entries again; some, patsy's, could not be written.
+        changed = [
+            (name, value)
+            for name, value in self.items()
+            if name not in self.model or value is not self.model[name]
+        ]
+        return FittedEncoding, (self.model,), None, None, iter(changed)
 
 
 def fit(
@@ -128,19 +132,23 @@ def _same(given: Any, own: Any) -> bool:
     )
 
 
-def model_of(encoding_model: Any, entries: Mapping[str, Any]) -> EncodingModel | None:
-    """Return the library's model that these entries are of; None where somebody changed them."""
+def model_of(encoding_model: Any, entries: dict[str, Any]) -> EncodingModel | None:
+    """Return the library's model that these entries are of; None where somebody changed them.
+
+    Entries are completed by those of ``encoding_model``.
+    """
     if isinstance(encoding_model, EncodingModel):
         return encoding_model
-    if isinstance(encoding_model, FittedEncoding):
-        return encoding_model.model
-    fitted = getattr(entries.get("occupancy_model"), "fitted", None)
-    if not isinstance(fitted, FittedEncoding):
+    if encoding_model is not None:
+        entries.update({name: encoding_model[name] for name in entries if name in encoding_model})
+    found = [getattr(entries.get(name), "fitted", None) for name in KEEPERS]
+    model = next((each for each in found if isinstance(each, EncodingModel)), None)
+    if model is None:
         return None
     for name, value in entries.items():
-        if name not in _ASIDE and not _same(value, fitted.get(name)):
+        if name not in (*_ASIDE, *KEEPERS) and not _same(value, model.get(name)):
             return None
-    return fitted.model
+    return model
 
 
 def complete(entries: Mapping[str, Any], function: str) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
-from tessera.decode._encoding import EncodingModel as FittedInLibrary
 from tessera.decode.exceptions import ValidationError
 from tessera.decode.likelihoods import _clusterless, _fitted
 from tessera.decode.likelihoods.common import (
@@ -282,11 +281,10 @@ def predict_clusterless_gmm_log_likelihood(
         "mean_rates": mean_rates,
         "summed_ground_process_intensity": summed_ground_process_intensity,
     }
-    if isinstance(encoding_model, FittedInLibrary):
+    model = _fitted.model_of(encoding_model, entries)
+    if model is not None:
         where = (time, position_time, position, spike_times, spike_waveform_features)
-        return _fitted.predict(encoding_model, *where, is_local, None)
-    if encoding_model is not None:
-        entries.update({name: encoding_model[name] for name in entries})
+        return _fitted.predict(model, *where, is_local, None)
     _fitted.complete(entries, "predict_clusterless_gmm_log_likelihood")
     if is_local:
         names = ("environment", "occupancy_model", "gpi_models", "joint_models", "mean_rates")

@@ -14,6 +14,7 @@ from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode.likelihoods import _fitted, _sorted
 from tessera.decode.likelihoods._fitted import FittedEncoding
+from tessera.decode.likelihoods._spline import SplineDesign
 from tessera.decode.likelihoods.common import (
     EPS,
     get_position_at_time,
@@ -38,6 +39,8 @@ _KNOTS = 2 * 12.5**0.5  # cm, of the original's functions
 _PENALTY = 1e-3
 _STEPS = 200  # of Newton's method, which needs about ten
 _HALVINGS = 40
+# What a likelihood at all bins is computed from.
+_EVERYWHERE = ("place_fields", "no_spike_part_log_likelihood", "is_track_interior")
 
 
 def make_spline_design_matrix(
@@ -80,7 +83,7 @@ def make_spline_predict_matrix(design_info: Any, position: ArrayLike) -> Floats:
     Parameters
     ----------
     design_info : patsy.DesignInfo
-        Of what :func:`make_spline_design_matrix` returned.
+        Of what :func:`make_spline_design_matrix` returned, or the entry of a model.
     position : array, shape (n_points, n_dim)
         Where; NaN gives a row of NaN.
 
@@ -89,13 +92,16 @@ def make_spline_predict_matrix(design_info: Any, position: ArrayLike) -> Floats:
     ndarray, shape (n_points, n_basis)
         The basis.
     """
-    from patsy import build_design_matrices
-
     points = _data.position(position)
     lost: Mask = np.any(np.isnan(points), axis=1)
     known = np.where(lost[:, np.newaxis], 0.0, points)
-    data = {f"x{i}": column for i, column in enumerate(known.T)}
-    matrix = np.array(build_design_matrices([design_info], data)[0])
+    if isinstance(design_info, SplineDesign):
+        matrix = design_info.matrix(known)
+    else:
+        from patsy import build_design_matrices
+
+        data = {f"x{i}": column for i, column in enumerate(known.T)}
+        matrix = np.array(build_design_matrices([design_info], data)[0])
     matrix[lost] = np.nan
     return matrix
 
@@ -313,27 +319,29 @@ def predict_sorted_spikes_glm_log_likelihood(
         Log likelihood of every interior bin.
     """
     del disable_progress_bar
-    model = _fitted.model_of(encoding_model, entries)
+    given = {
+        **entries,
+        "coefficients": coefficients,
+        "emission_design_info": emission_design_info,
+        "place_fields": place_fields,
+        "no_spike_part_log_likelihood": no_spike_part_log_likelihood,
+        "is_track_interior": is_track_interior,
+    }
+    model = _fitted.model_of(encoding_model, given)
     if model is not None:
         where = (time, position_time, position, spike_times, None)
         return _fitted.predict(model, *where, is_local, device)
+    local, everywhere = ("coefficients", "emission_design_info"), _EVERYWHERE
+    _fitted.complete(
+        {name: given[name] for name in (local if is_local else everywhere)},
+        "predict_sorted_spikes_glm_log_likelihood",
+    )
     if not is_local:
-        needed = {
-            "place_fields": place_fields,
-            "no_spike_part_log_likelihood": no_spike_part_log_likelihood,
-            "is_track_interior": is_track_interior,
-        }
-        _fitted.complete(needed, "predict_sorted_spikes_glm_log_likelihood")
-        return _sorted.non_local(
-            time, spike_times, place_fields, no_spike_part_log_likelihood, is_track_interior
-        )
-    needed = {
-        "coefficients": coefficients,
-        "emission_design_info": emission_design_info,
-    }
-    _fitted.complete(needed, "predict_sorted_spikes_glm_log_likelihood")
+        return _sorted.non_local(time, spike_times, *(given[name] for name in everywhere))
+    if environment is None and encoding_model is not None:
+        environment = encoding_model.get("environment")
     here = get_position_at_time(np.asarray(position_time), np.asarray(position), time, environment)
-    basis = make_spline_predict_matrix(emission_design_info, here)
-    found = _data.position(coefficients, "coefficients")
+    basis = make_spline_predict_matrix(given["emission_design_info"], here)
+    found = _data.position(given["coefficients"], "coefficients")
     rates = np.maximum(np.exp(found @ basis.T), EPS)
     return _sorted.local(time, spike_times, lambda unit: rates[unit], len(rates))

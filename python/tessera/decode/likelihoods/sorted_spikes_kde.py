@@ -145,9 +145,8 @@ def predict_sorted_spikes_kde_log_likelihood(
         return _fitted.predict(model, *where, is_local, device)
     _fitted.complete(entries, "predict_sorted_spikes_kde_log_likelihood")
     if not is_local:
-        return _sorted.non_local(
-            time, spike_times, place_fields, no_spike_part_log_likelihood, is_track_interior
-        )
+        names = ("place_fields", "no_spike_part_log_likelihood", "is_track_interior")
+        return _sorted.non_local(time, spike_times, *(entries[name] for name in names))
     here = get_position_at_time(
         np.asarray(position_time), np.asarray(position), time, entries["environment"]
     )

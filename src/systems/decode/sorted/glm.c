@@ -1,7 +1,9 @@
 // Sorted spikes with a Poisson regression: the log rate of a unit is a spline of place.
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "systems/decode/sorted/poisson.h"
 #include "systems/decode/sorted/rates.h"
+#include "tessera/decode/fitted.h"
 
 #include <math.h>
 
@@ -14,16 +16,21 @@ static const double MERGE_PART = 1.0 / 32;
 typedef struct glm_model {
     tess_de_rates rates;
     tess_de_spline spline;
-    double *intercept; // [n_unit]
-    double *term;      // [n_unit][n_term]
+    double *coefficient; // [n_unit][1 + n_free]
+    double *term;        // [n_unit][n_term]
 } glm_model;
+
+static double *coefficients_of(const glm_model *model, int64_t unit)
+{
+    return model->coefficient + unit * (model->spline.n_free + 1);
+}
 
 // Rate at a place given by its cell's terms and factors; at least 1e-15.
 static double rate_at(const glm_model *model, int64_t unit, const int64_t *index,
                       const double *factor)
 {
     const double *term = model->term + unit * model->spline.n_term;
-    double eta = model->intercept[unit];
+    double eta = coefficients_of(model, unit)[0];
     for (int64_t k = 0; k < model->spline.n_local; k++) {
         eta += factor[k] * term[index[k]];
     }
@@ -62,11 +69,11 @@ static tess_status fit_unit(void *arg, int64_t unit, int32_t worker)
         }
         total += w;
     }
-    job->model->intercept[unit] = -(double)INFINITY; // a unit that never fires
+    coefficients_of(job->model, unit)[0] = -(double)INFINITY; // a unit that never fires
     if (total > 0) {
-        const int n =
-            tess_de_poisson_fit(job->data, spike_term, total, scratch, &job->model->intercept[unit],
-                                job->model->term + unit * spline->n_term);
+        const int n = tess_de_poisson_fit(job->data, spike_term, total, scratch,
+                                          coefficients_of(job->model, unit),
+                                          job->model->term + unit * spline->n_term);
         job->is_unfinished[unit] = n < 0;
     }
     return TESS_OK;
@@ -128,11 +135,12 @@ static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encod
     TESS_TRY(tess_de_rates_init(encoding, s, &model->rates));
     TESS_TRY(tess_de_spline_build(blocks, env, s->place, s->n_sample,
                                   encoding->config.glm_knot_spacing, &model->spline));
-    model->intercept =
-        tess_blocks_alloc(blocks, s->n_electrode, sizeof *model->intercept, "coefficients");
+    model->coefficient = tess_blocks_alloc(
+        blocks, s->n_electrode, (size_t)(model->spline.n_free + 1) * sizeof *model->coefficient,
+        "coefficients");
     model->term = tess_blocks_alloc(
         blocks, s->n_electrode, (size_t)model->spline.n_term * sizeof *model->term, "coefficients");
-    if (!model->intercept || !model->term) {
+    if (!model->coefficient || !model->term) {
         return TESS_E_MEMORY;
     }
     tess_blocks scratch;
@@ -275,6 +283,30 @@ static tess_status local_ground(tess_context *ctx, const tess_decode_encoding *e
     for (int64_t e = 0; e < encoding->info.n_electrode; e++) {
         *value += rate_at(model, e, index, factor);
     }
+    return TESS_OK;
+}
+
+tess_status tess_decode_encoding_get_regression(const tess_decode_encoding *encoding,
+                                                tess_decode_regression *out)
+{
+    tess_error_clear();
+    if (encoding->ops != &tess_de_glm_ops) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "encoding: %s has no regression; sorted_spikes_glm has one",
+                  encoding->ops->name);
+    }
+    const glm_model *model = encoding->model;
+    const tess_de_spline *spline = &model->spline;
+    tess_decode_regression found = {.struct_size = sizeof found,
+                                    .n_unit = encoding->info.n_electrode,
+                                    .n_dim = spline->n_dim,
+                                    .n_coefficient = spline->n_free + 1,
+                                    .mean = spline->mean,
+                                    .coefficients = model->coefficient};
+    for (int64_t k = 0; k < spline->n_dim; k++) {
+        found.n_knot[k] = spline->axes[k].n_knot;
+        found.knots[k] = spline->axes[k].knot;
+    }
+    tess_struct_init(out, out->struct_size, &found, sizeof found);
     return TESS_OK;
 }
 

@@ -218,7 +218,7 @@ static bool advance(newton *w, double slope, double *value)
 }
 
 int tess_de_poisson_fit(const tess_de_poisson_data *data, const double *spike_term,
-                        double spike_weight, double *scratch, double *intercept, double *term)
+                        double spike_weight, double *scratch, double *coefficient, double *term)
 {
     newton w = {.data = data,
                 .spike_term = spike_term,
@@ -251,7 +251,7 @@ int tess_de_poisson_fit(const tess_de_poisson_data *data, const double *spike_te
             done = !advance(&w, slope, &value);
         }
     }
-    *intercept = w.c[0];
+    memcpy(coefficient, w.c, (size_t)n * sizeof *w.c);
     memcpy(term, w.term, (size_t)data->spline->n_term * sizeof *term);
     return done ? iteration : -iteration;
 }

@@ -29,9 +29,9 @@ size_t tess_de_poisson_scratch_items(const tess_de_spline *spline);
 // Minimises
 //     (sum_j w_j exp(eta_j) - sum_i w_i eta(z_i)) / n_sample + penalty |c|^2,  eta = b + basis c
 // over samples j and spikes i. spike_term [n_term] = sum_i w_i terms(z_i), spike_weight = sum_i w_i
-// > 0. Out: b and term [n_term] = basis c. Returns the number of iterations, negative if it stopped
-// at the limit.
+// > 0. Out: coefficient [1 + n_free] = b, c, and term [n_term] = basis c. Returns the number of
+// iterations, negative if it stopped at the limit.
 int tess_de_poisson_fit(const tess_de_poisson_data *data, const double *spike_term,
-                        double spike_weight, double *scratch, double *intercept, double *term);
+                        double spike_weight, double *scratch, double *coefficient, double *term);
 
 #endif

@@ -161,8 +161,9 @@ static tess_status make_basis(tess_blocks *blocks, const double *places, int64_t
     const int64_t n_value = s->n_free + 1;
     double *mean_term = tess_blocks_alloc(blocks, s->n_term, sizeof *mean_term, "splines");
     double *u = tess_blocks_alloc(blocks, n_value, sizeof *u, "splines");
+    s->mean = tess_blocks_alloc(blocks, n_value, sizeof *s->mean, "splines");
     s->basis = tess_blocks_alloc(blocks, s->n_term * s->n_free, sizeof *s->basis, "splines");
-    if (!mean_term || !u || !s->basis) {
+    if (!mean_term || !u || !s->mean || !s->basis) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -178,6 +179,7 @@ static tess_status make_basis(tess_blocks *blocks, const double *places, int64_t
         for (int64_t t = 0; t < s->n_term; t++) {
             u[v] += mean_term[t] * map_entry(s, t, v);
         }
+        s->mean[v] = u[v];
         square += u[v] * u[v];
     }
     u[0] += u[0] < 0 ? -sqrt(square) : sqrt(square);

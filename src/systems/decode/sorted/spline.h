@@ -29,6 +29,7 @@ typedef struct tess_de_spline {
     int64_t n_local; // terms of one place: 4 or 16
     int64_t n_free;
     double *basis; // [n_term][n_free]
+    double *mean;  // [n_free + 1] over the samples, of what multiplies each value
 } tess_de_spline;
 
 // Knots spacing apart over the edges of the bins, those inside the samples' range, and its ends.
