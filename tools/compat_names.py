@@ -20,6 +20,7 @@ PACKAGES = {
     "autoreject": ("autoreject",),
     "flash-clifford": ("ops", "modules", "tests"),
 }
+JAX_MAKES = {"jax.grad", "jax.hessian", "jax.jit", "jax.vmap"}
 LEFT_OUT = {"tests", "conftest", "__main__", "post_install", "uninstall_scripts", "shell"}
 
 
@@ -136,9 +137,21 @@ def constants(node):
             yield target.id, ast.unparse(node.value)
 
 
+def derivatives(node, functions):
+    """Yield functions that JAX makes of others in the file: they take what those take."""
+    value = node.value
+    if not isinstance(value, ast.Call) or ast.unparse(value.func) not in JAX_MAKES:
+        return
+    inner = ast.unparse(value.args[0])
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if inner in functions and isinstance(target, ast.Name):
+            yield target.id, signature(functions[inner].args)
+
+
 def module_lines(module, path, package):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(top_level(tree.body))
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
     classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
@@ -147,6 +160,8 @@ def module_lines(module, path, package):
         elif isinstance(node, ast.ClassDef):
             yield from class_lines(module, node, classes)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for name, text in derivatives(node, functions):
+                yield module, name, "function", text
             for name, value in constants(node):
                 is_flag = name.startswith("HAS_") or name.endswith("_AVAILABLE")
                 if not is_flag and "TypeVar" not in value:

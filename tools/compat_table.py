@@ -174,7 +174,8 @@ def differences(text, value, only_names=False):
         said.append(f"lacks {name_list(lacking)}")
     if not only_names:
         said += other_defaults(theirs, named)
-        said += other_places(theirs, ours)
+        aside = getattr(value, "places_without", None)  # arguments that both places are taken of
+        said += other_places(theirs, [p for p in ours if p.name != aside])
     more = [name for name in named if name not in {n for n, _, _ in theirs}]
     is_more = more and not only_names and not lacking
     return said, [f"more: {name_list(more)}"] if is_more else []

@@ -211,6 +211,27 @@ def test_splines_are_patsys(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(again["coefficients"], entries["coefficients"])
 
 
+def test_places_of_arguments_before_there_were_weights() -> None:
+    spikes = make_spikes()
+    place = td.Environment(place_bin_size=4.0)
+    place.fit_place_grid(spikes.position[:, np.newaxis])
+    train = (spikes.time, spikes.position, spikes.spike_times)
+    edges = (place.place_bin_edges_, place.edges_, place.is_track_interior_,
+             place.is_track_boundary_)  # fmt: skip
+    glm = likelihoods.fit_sorted_spikes_glm_encoding_model
+    short: Any = glm(*train, place, *edges, 20.0, 1e-2)  # knots and penalty
+    long: Any = glm(*train, place, *edges, emission_knot_spacing=20.0, l2_penalty=1e-2)
+    assert np.array_equal(short["coefficients"], long["coefficients"])
+    kde: Any = likelihoods.fit_sorted_spikes_kde_encoding_model
+    short, long = kde(*train, place, 50, 8.0), kde(*train, place, None, 50, 8.0)
+    assert np.array_equal(short["place_fields"], long["place_fields"])
+    clusterless: Any = likelihoods.fit_clusterless_kde_encoding_model
+    given = (*train, spikes.features, place, 50)
+    short, long = clusterless(*given, 8.0, 30.0), clusterless(*given, None, 8.0, 30.0)
+    assert short["waveform_std"] == long["waveform_std"] == 30.0
+    assert np.array_equal(short["occupancy"], long["occupancy"])
+
+
 def test_fitted_entries_can_be_copied() -> None:
     spikes = make_spikes()
     place = td.Environment(place_bin_size=4.0)

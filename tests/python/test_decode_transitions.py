@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tessera.decode import _validation as val
-from tessera.decode import core
+from tessera.decode import core, models
 from tessera.decode import discrete_state_transitions as dst
 from tessera.decode.exceptions import DataError, ValidationError
 
@@ -74,6 +74,70 @@ def test_non_stationary_is_where_the_slope_vanishes() -> None:
             assert abs(up - down) / 2e-5 < 1e-7
     none = dst.dirichlet_neg_log_likelihood(flat, *args[:2], 1.0, 0.5)
     assert none == pytest.approx(dst.multinomial_neg_log_likelihood(flat, *args[:2], 0.5))
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 2)])
+def test_derivatives_are_those_of_the_losses(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    design = np.column_stack((np.ones(40), rng.normal(size=(40, 2))))
+    response, start = 2 * rng.dirichlet([1, 2, 3], 40), rng.normal(size=shape)
+    prior = {"alpha": np.array([1.5, 2.0, 3.0])}
+    for name, args in (("multinomial", {}), ("dirichlet", prior), ("dirichlet", {"alpha": 7.0})):
+        given: dict[str, Any] = {"l2_penalty": 0.3, **args}
+        loss, slope, bend = (
+            getattr(dst, f"{name}_{kind}")
+            for kind in ("neg_log_likelihood", "gradient", "hessian")
+        )
+        found = slope(start, design, response, **given)
+        curvature = bend(start, design, response, **given)
+        assert found.shape == shape
+        assert curvature.shape == shape + shape
+        for at in np.ndindex(*shape):
+            h = np.zeros(shape)
+            h[at] = 1e-5
+            ends = [(start + sign * h, design, response) for sign in (1, -1)]
+            rise = np.subtract(*(loss(*end, **given) for end in ends)) / 2e-5
+            turn = np.subtract(*(slope(*end, **given) for end in ends)) / 2e-5
+            assert abs(found[at] - rise) < 1e-8
+            assert np.abs(curvature[at] - turn).max() < 1e-8
+
+
+def test_modules_have_the_defaults_of_their_models() -> None:
+    for module, name in (
+        (models.decoder, "ClusterlessDecoder"),
+        (models.cont_frag_model, "ContFragClusterlessClassifier"),
+        (models.nospike_cont_frag_model, "NoSpikeContFragClusterlessClassifier"),
+        (models.non_local_model, "NonLocalSortedSpikesDetector"),
+        (models.multienvironment_model, "MultiEnvironmentSortedSpikesClassifier"),
+    ):
+        model = getattr(module, name)()
+        matrix = model.discrete_transition_type.matrix()
+        assert np.array_equal(module.discrete_transition_type.matrix(), matrix)
+        assert np.array_equal(module.discrete_transition_stickiness,
+                              model.discrete_transition_stickiness)  # fmt: skip
+        assert module.state_names == list(model.state_names)
+        assert module.observation_models == list(model.observation_models)
+        assert len(module.continuous_initial_conditions) == len(matrix)
+        places = getattr(module, "environments", None) or [module.environment]
+        assert [each.environment_name for each in places] == [
+            each.environment_name for each in model.environments
+        ]
+        again = getattr(module, name)(
+            discrete_transition_type=module.discrete_transition_type,
+            continuous_transition_types=module.continuous_transition_types,
+            observation_models=module.observation_models,
+            environments=places,
+        )
+        assert again.state_names == model.state_names
+        with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+            module.nothing_of_the_kind  # noqa: B018
+    module = models.non_local_model
+    matrix = module.discrete_transition_matrix_values
+    assert (module.local_prob, module.no_spike_prob) == (matrix[0, 0], matrix[1, 1])
+    assert module.no_spike_trans_prob == matrix[0, 1]
+    assert module.no_spike_rate == module.NonLocalSortedSpikesDetector().no_spike_rate
+    shifting = module.non_stationary_discrete_transition_type.make_state_transition
+    assert np.allclose(shifting({"speed": np.arange(9.0)})[0], matrix)
 
 
 def test_softmax_and_speed() -> None:

@@ -196,6 +196,13 @@ def multinomial_neg_log_likelihood(
     return _loss(coefficients, design_matrix, table, len(table), l2_penalty)
 
 
+def _with_prior(response: ArrayLike, alpha: float | ArrayLike) -> Floats:
+    """Return expected transitions and what a Dirichlet prior adds to those of every sample."""
+    table = _data.position(response, "response")
+    found: Floats = table + (_data.reals(alpha, "alpha") - 1) / len(table)
+    return found
+
+
 def dirichlet_neg_log_likelihood(
     coefficients: ArrayLike,
     design_matrix: ArrayLike,
@@ -217,32 +224,147 @@ def dirichlet_neg_log_likelihood(
     float
         Mean negative log likelihood, with prior and penalty.
     """
-    table = _data.position(response, "response")
-    table = table + (_data.reals(alpha, "alpha") - 1) / len(table)
+    table = _with_prior(response, alpha)
     return _loss(coefficients, design_matrix, table, len(table), l2_penalty)
+
+
+def _derivatives(
+    table: Floats, design: Floats, response: Floats, penalty: float
+) -> tuple[Floats, Floats]:
+    """Return slope (n_coef, n_out) and curvature (n_coef * n_out, same) of the loss."""
+    n, (n_coef, n_out) = len(response), table.shape
+    ridge = np.full((n_coef, n_out), 2 * penalty)
+    ridge[0] = 0
+    total = response.sum(axis=1)
+    p = np.exp(jax_centered_log_softmax_forward(design @ table))[:, :-1]
+    slope = design.T @ (total[:, np.newaxis] * p - response[:, :-1]) / n + ridge * table
+    bend = np.empty((n_coef, n_out, n_coef, n_out))
+    for i in range(n_out):
+        for j in range(n_out):
+            weight = total * p[:, i] * ((i == j) - p[:, j]) / n
+            bend[:, i, :, j] = design.T @ (design * weight[:, np.newaxis])
+    square = bend.reshape(n_coef * n_out, -1)
+    square[np.diag_indices_from(square)] += ridge.ravel()
+    return slope, square
+
+
+def _parts(
+    coefficients: ArrayLike, design_matrix: ArrayLike, response: ArrayLike
+) -> tuple[tuple[int, ...], Floats, Floats, Floats]:
+    """Return the shape coefficients came in, and all three as tables."""
+    design = _data.position(design_matrix, "design_matrix")
+    given = _data.reals(coefficients, "coefficients")
+    return (
+        given.shape,
+        given.reshape(design.shape[1], -1),
+        design,
+        _data.position(response, "response"),
+    )
+
+
+def multinomial_gradient(
+    coefficients: ArrayLike,
+    design_matrix: ArrayLike,
+    response: ArrayLike,
+    l2_penalty: float = 1e-10,
+) -> Floats:
+    """Return the gradient of :func:`multinomial_neg_log_likelihood` in the coefficients.
+
+    Parameters
+    ----------
+    coefficients, design_matrix, response, l2_penalty
+        As there.
+
+    Returns
+    -------
+    ndarray
+        As the coefficients are laid out.
+    """
+    shape, table, design, counts = _parts(coefficients, design_matrix, response)
+    return _derivatives(table, design, counts, l2_penalty)[0].reshape(shape)
+
+
+def multinomial_hessian(
+    coefficients: ArrayLike,
+    design_matrix: ArrayLike,
+    response: ArrayLike,
+    l2_penalty: float = 1e-10,
+) -> Floats:
+    """Return the second derivatives of :func:`multinomial_neg_log_likelihood`.
+
+    Parameters
+    ----------
+    coefficients, design_matrix, response, l2_penalty
+        As there.
+
+    Returns
+    -------
+    ndarray
+        Twice the axes of the coefficients.
+    """
+    shape, table, design, counts = _parts(coefficients, design_matrix, response)
+    return _derivatives(table, design, counts, l2_penalty)[1].reshape(shape + shape)
+
+
+def dirichlet_gradient(
+    coefficients: ArrayLike,
+    design_matrix: ArrayLike,
+    response: ArrayLike,
+    alpha: float | ArrayLike = 1.0,
+    l2_penalty: float = 1e-5,
+) -> Floats:
+    """Return the gradient of :func:`dirichlet_neg_log_likelihood` in the coefficients.
+
+    Parameters
+    ----------
+    coefficients, design_matrix, response, alpha, l2_penalty
+        As there.
+
+    Returns
+    -------
+    ndarray
+        As the coefficients are laid out.
+    """
+    return multinomial_gradient(
+        coefficients, design_matrix, _with_prior(response, alpha), l2_penalty
+    )
+
+
+def dirichlet_hessian(
+    coefficients: ArrayLike,
+    design_matrix: ArrayLike,
+    response: ArrayLike,
+    alpha: float | ArrayLike = 1.0,
+    l2_penalty: float = 1e-5,
+) -> Floats:
+    """Return the second derivatives of :func:`dirichlet_neg_log_likelihood`.
+
+    Parameters
+    ----------
+    coefficients, design_matrix, response, alpha, l2_penalty
+        As there.
+
+    Returns
+    -------
+    ndarray
+        Twice the axes of the coefficients.
+    """
+    return multinomial_hessian(
+        coefficients, design_matrix, _with_prior(response, alpha), l2_penalty
+    )
 
 
 def _newton(
     start: Floats, design: Floats, response: Floats, penalty: float, maxiter: int
 ) -> Floats:
     """Return the coefficients at which the loss is least; it is convex."""
-    n, (n_coef, n_out) = len(response), start.shape
-    ridge = np.full((n_coef, n_out), 2 * penalty)
-    ridge[0] = 0
-    total = response.sum(axis=1)
+    n = len(response)
     found = start.copy()
     value = _loss(found, design, response, n, penalty)
     for _ in range(maxiter):
-        p = np.exp(jax_centered_log_softmax_forward(design @ found))[:, :-1]
-        slope = design.T @ (total[:, np.newaxis] * p - response[:, :-1]) / n + ridge * found
-        bend = np.empty((n_coef, n_out, n_coef, n_out))
-        for i in range(n_out):
-            for j in range(n_out):
-                weight = total * p[:, i] * ((i == j) - p[:, j]) / n
-                bend[:, i, :, j] = design.T @ (design * weight[:, np.newaxis])
-        square = bend.reshape(n_coef * n_out, -1)
-        square[np.diag_indices_from(square)] += ridge.ravel() + _EPS
-        step = np.linalg.lstsq(square, slope.ravel(), rcond=None)[0].reshape(n_coef, n_out)
+        slope, square = _derivatives(found, design, response, penalty)
+        square[np.diag_indices_from(square)] += _EPS
+        step = np.linalg.lstsq(square, slope.ravel(), rcond=None)[0].reshape(start.shape)
         scale, lower = 1.0, np.inf
         while scale > _EPS:
             lower = _loss(found - scale * step, design, response, n, penalty)

@@ -12,12 +12,16 @@ from tessera.decode._data import Floats
 from tessera.decode._formula import Design
 from tessera.decode._options import number
 from tessera.decode._transition_estimates import (
+    dirichlet_gradient,
+    dirichlet_hessian,
     dirichlet_neg_log_likelihood,
     estimate_joint_distribution,
     estimate_non_stationary_state_transition,
     estimate_stationary_state_transition,
     get_transition_prior,
     jax_centered_log_softmax_forward,
+    multinomial_gradient,
+    multinomial_hessian,
     multinomial_neg_log_likelihood,
 )
 from tessera.decode._validation import (
@@ -41,6 +45,8 @@ __all__ = [
     "DiscreteStationaryDiagonal",
     "centered_softmax_forward",
     "centered_softmax_inverse",
+    "dirichlet_gradient",
+    "dirichlet_hessian",
     "dirichlet_neg_log_likelihood",
     "estimate_joint_distribution",
     "estimate_non_stationary_state_transition",
@@ -48,6 +54,8 @@ __all__ = [
     "get_transition_prior",
     "jax_centered_log_softmax_forward",
     "make_transition_from_diag",
+    "multinomial_gradient",
+    "multinomial_hessian",
     "multinomial_neg_log_likelihood",
     "predict_discrete_state_transitions",
     "set_initial_discrete_transition",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from numbers import Real
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -16,6 +19,23 @@ from tessera.decode.exceptions import ValidationError
 
 _ROUNDING = 1e-6  # entries that went through float32 are still those of the model
 _ASIDE = ("block_size", "disable_progress_bar", "enc_tile_size", "pos_tile_size", "use_streaming")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def takes_places_without_weights(function: Callable[P, R]) -> Callable[P, R]:
+    """Let arguments stand where they stood before there were weights, which are no number."""
+    place = list(inspect.signature(function).parameters).index("weights")
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > place and isinstance(args[place], Real):
+            args = (*args[:place], None, *args[place:])  # type: ignore[assignment]
+        return function(*args, **kwargs)
+
+    call.places_without = "weights"  # type: ignore[attr-defined]  # for the manual's table
+    return call
 
 
 class FittedEncoding(dict[str, Any]):

@@ -53,6 +53,7 @@ estimate_log_joint_mark_intensity_vectorized = estimate_log_joint_mark_intensity
 kde_distance_vectorized = kde_distance
 
 
+@_fitted.takes_places_without_weights
 def fit_clusterless_kde_encoding_model(
     position_time: ArrayLike,
     position: ArrayLike,

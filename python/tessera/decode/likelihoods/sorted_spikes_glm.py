@@ -176,6 +176,7 @@ def fit_poisson_regression(
     return found
 
 
+@_fitted.takes_places_without_weights
 def fit_sorted_spikes_glm_encoding_model(
     position_time: ArrayLike,
     position: ArrayLike,

@@ -33,6 +33,7 @@ __all__ = [
 _BANDWIDTH = 12.5**0.5  # cm, of the original's functions
 
 
+@_fitted.takes_places_without_weights
 def fit_sorted_spikes_kde_encoding_model(
     position_time: ArrayLike,
     position: ArrayLike,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
+from tessera._lib import default
 from tessera.decode.continuous_state_transitions import (
     Discrete,
     Identity,
@@ -17,7 +18,10 @@ from tessera.decode.continuous_state_transitions import (
     RandomWalkDirection2,
     Uniform,
 )
-from tessera.decode.discrete_state_transitions import DiscreteStationaryCustom
+from tessera.decode.discrete_state_transitions import (
+    DiscreteNonStationaryCustom,
+    DiscreteStationaryCustom,
+)
 from tessera.decode.environment import Environment
 from tessera.decode.initial_conditions import UniformInitialConditions
 from tessera.decode.observation_models import ObservationModel
@@ -81,3 +85,59 @@ def model_defaults(kind: int, sorted_spikes: bool) -> dict[str, Any]:
         "frozen_discrete_transition_rows": tuple(np.flatnonzero(found["frozen_rows"]).tolist())
         or None,
     }
+
+
+# Entries of the transitions that the original's modules have names for: (from, to).
+_PROBABILITIES = {
+    NON_LOCAL: {
+        "local_prob": (0, 0),
+        "no_spike_prob": (1, 1),
+        "no_spike_trans_prob": (0, 1),
+        "cont_non_local_prob": (2, 2),
+        "non_local_frag_prob": (3, 3),
+    },
+    NO_SPIKE_CONT_FRAG: {
+        "no_spike_prob": (0, 0),
+        "no_spike_trans_prob": (1, 0),
+        "cont_non_local_prob": (1, 1),
+        "non_local_frag_prob": (2, 2),
+    },
+}
+
+
+@cache
+def module_defaults(kind: int) -> dict[str, Any]:
+    """Return the defaults of a ready-made model by the names the original's module has for them.
+
+    They are for scripts that build models of their own from them; the models here do not look.
+    """
+    own = model_defaults(kind, sorted_spikes=False)
+    found = {
+        name: own[name]
+        for name in (
+            "continuous_transition_types",
+            "discrete_initial_conditions",
+            "discrete_transition_stickiness",
+            "discrete_transition_type",
+            "observation_models",
+            "state_names",
+        )
+    }
+    found["continuous_initial_conditions"] = own["continuous_initial_conditions_types"]
+    places = own["environments"]
+    found |= {"environment": places[0]} if len(places) == 1 else {"environments": list(places)}
+    if kind in _PROBABILITIES:
+        matrix = np.array(own["discrete_transition_type"].values)
+        found["discrete_transition_matrix_values"] = matrix
+        found["non_stationary_discrete_transition_type"] = DiscreteNonStationaryCustom(matrix)
+        found["no_spike_rate"] = default("decode.detector", "no_spike_rate")
+        found |= {name: float(matrix[at]) for name, at in _PROBABILITIES[kind].items()}
+    return found
+
+
+def module_default(kind: int, module: str, name: str) -> Any:
+    """Be the ``__getattr__`` of a module of ready-made models."""
+    try:
+        return module_defaults(kind)[name]
+    except KeyError:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}") from None

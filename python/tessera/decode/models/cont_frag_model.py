@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tessera._documented import parameters_of
 from tessera.decode.models import _ready
 from tessera.decode.models._posteriors import StatesMixin
@@ -65,3 +67,8 @@ class ContFragClusterlessClassifier(StatesMixin, ClusterlessDetector):
     """
 
     _kind = _ready.CONT_FRAG
+
+
+def __getattr__(name: str) -> Any:
+    """Find the original's names of the defaults."""
+    return _ready.module_default(_ready.CONT_FRAG, __name__, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tessera._documented import parameters_of
 from tessera.decode.models import _ready
 from tessera.decode.models.base import ClusterlessDetector, SortedSpikesDetector
@@ -66,3 +68,8 @@ class ClusterlessDecoder(ClusterlessDetector):
     """
 
     _kind = _ready.DECODER
+
+
+def __getattr__(name: str) -> Any:
+    """Find the original's names of the defaults."""
+    return _ready.module_default(_ready.DECODER, __name__, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tessera._documented import parameters_of
 from tessera.decode.models import _ready
 from tessera.decode.models.base import ClusterlessDetector, SortedSpikesDetector
@@ -51,3 +53,8 @@ class MultiEnvironmentClusterlessClassifier(ClusterlessDetector):
     """
 
     _kind = _ready.MULTI_ENVIRONMENT
+
+
+def __getattr__(name: str) -> Any:
+    """Find the original's names of the defaults."""
+    return _ready.module_default(_ready.MULTI_ENVIRONMENT, __name__, name)

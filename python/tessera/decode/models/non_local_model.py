@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tessera._documented import parameters_of
 from tessera.decode.models import _ready
 from tessera.decode.models._posteriors import MovingMixin
@@ -88,3 +90,8 @@ class NonLocalClusterlessDetector(MovingMixin, ClusterlessDetector):
     _kind = _ready.NON_LOCAL
     _moving = _NON_LOCAL
     _n_state = 4
+
+
+def __getattr__(name: str) -> Any:
+    """Find the original's names of the defaults."""
+    return _ready.module_default(_ready.NON_LOCAL, __name__, name)

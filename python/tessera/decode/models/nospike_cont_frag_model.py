@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tessera._documented import parameters_of
 from tessera.decode.models import _ready
 from tessera.decode.models._posteriors import MovingMixin
@@ -73,3 +75,8 @@ class NoSpikeContFragClusterlessClassifier(MovingMixin, ClusterlessDetector):
     _kind = _ready.NO_SPIKE_CONT_FRAG
     _moving = _NON_LOCAL
     _n_state = 3
+
+
+def __getattr__(name: str) -> Any:
+    """Find the original's names of the defaults."""
+    return _ready.module_default(_ready.NO_SPIKE_CONT_FRAG, __name__, name)
