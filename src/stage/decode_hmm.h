@@ -189,7 +189,8 @@ typedef struct tess_stage_decode_hmm_smooth {
     double *acausal_states; // [n_row][S] out, or NULL
     double *ahead;          // [ahead_items]
     double *lanes;          // [n_lane][n_scratch], as scratch
-    int64_t n_lane;         // TESS_HMM_LANES, or the threads if they are fewer
+    int64_t n_lane;         // TESS_HMM_LANES, or the threads if they are fewer; 1: no other
+                            // thread is to be woken
 } tess_stage_decode_hmm_smooth;
 
 // Best continuations. scores[t][s] is the best log probability of what follows row t when s is the

@@ -430,7 +430,8 @@ tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *
     hmm_rounds rounds =
         rounds_of(device, a, m, a->scratch, a->ahead, a->n_row, tess_cpu_hmm_products(m));
     // One way forth and one back: two threads share that best.
-    rounds.room.is_alone |= tess_pool_threads(device->ctx->pool) <= 2;
+    rounds.room.is_alone |= a->n_lane == 1 || tess_pool_threads(device->ctx->pool) <= 2;
+    rounds.is_divided &= a->n_lane > 1;
     for (int32_t s = 0; s < m->n_state && !a->is_last; s++) {
         device->kernels->hmm_sum(a->next + m->first[s], (size_t)(m->first[s + 1] - m->first[s]),
                                  &rounds.room.kept_sums[s]);

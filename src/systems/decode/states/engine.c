@@ -95,7 +95,7 @@ tess_status tess_de_engine_device(tess_context *ctx, const tess_decode_detector 
     if (ctx->device != &ctx->cpu &&
         tess_de_states_device(ctx, tess_de_hmm_stages, 2) == &ctx->cpu) {
         tess_log_write(&ctx->log, TESS_LOG_INFO,
-                       "likelihoods on %s; filter and smoother on the CPU, row after row",
+                       "likelihoods on %s; filter and smoother on the CPU, in parts side by side",
                        (*device)->info.id);
     }
     return TESS_OK;
@@ -192,6 +192,10 @@ static tess_status take_memory(tess_de_engine *e)
             TESS_TRY(take_room(e, wanted[i].n, wanted[i].item, wanted[i].at));
         }
     }
+    if (e->needs.parts) {
+        TESS_TRY(tess_de_hmm_room_create(e->ctx, d->hmm, d->dtype, rows, tess_de_engine_smooths(e),
+                                         &e->room));
+    }
     return e->needs.path ? tess_de_path_create(e->ctx, d->hmm, &e->path.model) : TESS_OK;
 }
 
@@ -235,6 +239,7 @@ void tess_de_engine_destroy(tess_de_engine *engine)
     if (engine) {
         tess_de_engine_drop(engine);
         tess_de_path_destroy(engine->path.model);
+        tess_de_hmm_room_destroy(engine->room);
         tess_blocks_free(&engine->memory);
         tess_heap_free(&engine->ctx->heap, engine, sizeof *engine, TESS_TAG_PLAN);
     }

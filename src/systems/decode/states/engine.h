@@ -17,6 +17,7 @@
 #include "runtime/errand.h"
 #include "runtime/watch.h"
 #include "systems/decode/states/detector.h"
+#include "systems/decode/states/hmm_parts.h"
 #include "systems/decode/states/path.h"
 #include "systems/decode/states/sequences.h"
 
@@ -105,7 +106,8 @@ typedef struct tess_de_engine {
         bool transition;
         bool boundaries;
         bool path;
-        bool kept; // filtered rows of the whole recording: they fit the limit
+        bool kept;  // filtered rows of the whole recording: they fit the limit
+        bool parts; // room for parts of a chunk side by side
     } needs;
     int64_t n_slot; // of the buffers below: chunks that are under way at once, of each kind
     struct {        // the likelihood of the next chunk, by another thread and on a device
@@ -138,8 +140,9 @@ typedef struct tess_de_engine {
     double *states_buffer;     // [n_slot][3][chunk_rows][S]
     double *transition_buffer; // [chunk_rows][S][S]; NULL: stationary
     void *convert_buffer;
-    double *again;  // [N_s]: carry of a chunk that is made again
-    double *before; // [N_s]: carry or next before the step under way
+    tess_de_hmm_room *room; // of parts; NULL: rows follow rows
+    double *again;          // [N_s]: carry of a chunk that is made again
+    double *before;         // [N_s]: carry or next before the step under way
     tess_blocks memory;
     tess_watch watch;
 } tess_de_engine;

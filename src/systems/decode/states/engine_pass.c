@@ -67,28 +67,33 @@ static void bring_transition(tess_de_engine *e, int64_t first, int64_t count,
     }
 }
 
-// The part of a chunk, which begins at row first, that a piece is.
-static tess_de_hmm_chunk part_of(const tess_de_engine *e, const tess_de_hmm_chunk *chunk,
-                                 int64_t first, const tess_de_piece *piece)
+// The sequences of a chunk's rows first..end-1; *parts is to be freed by free_parts().
+static tess_status find_parts(const tess_de_engine *e, int64_t first, int64_t end, int64_t *n,
+                              tess_de_hmm_part **parts)
 {
-    const tess_decode_detector_info *info = &e->desc.detector->info;
-    const int64_t at = piece->first - first;
-    const size_t bins =
-        (size_t)(at * info->n_state_bin) * tess_dtype_bytes((tess_dtype)chunk->dtype);
-    const int64_t states = at * info->n_state;
-    tess_de_hmm_chunk part = *chunk;
-    part.n_row = piece->n_row;
-    part.transition += at * chunk->transition_stride;
-    part.filtered = (char *)chunk->filtered + bins;
-    if (chunk->ll) {
-        part.ll = (const char *)chunk->ll +
-                  (size_t)(at * info->n_ll) * tess_dtype_bytes((tess_dtype)chunk->ll_dtype);
+    *n = 0;
+    for (int64_t at = first; at < end; (*n)++) {
+        at += tess_de_piece_at(&e->sequences, at, first, end).n_row;
     }
-    part.predicted = chunk->predicted ? (char *)chunk->predicted + bins : NULL;
-    part.causal_states = chunk->causal_states ? chunk->causal_states + states : NULL;
-    part.predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL;
-    part.acausal_states = chunk->acausal_states ? chunk->acausal_states + states : NULL;
-    return part;
+    *parts = tess_heap_alloc(&e->ctx->heap, (size_t)*n * sizeof **parts, TESS_TAG_SCRATCH,
+                             "sequences of a chunk");
+    if (!*parts) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t at = first, i = 0; at < end; i++) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
+        (*parts)[i] = (tess_de_hmm_part){.first = at - first,
+                                         .n_row = piece.n_row,
+                                         .is_start = piece.is_start,
+                                         .is_end = piece.is_end};
+        at += piece.n_row;
+    }
+    return TESS_OK;
+}
+
+static void free_parts(const tess_de_engine *e, tess_de_hmm_part *parts, int64_t n)
+{
+    tess_heap_free(&e->ctx->heap, parts, (size_t)n * sizeof *parts, TESS_TAG_SCRATCH);
 }
 
 static tess_status filter(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk,
@@ -97,40 +102,38 @@ static tess_status filter(tess_de_engine *e, int64_t first, const tess_de_hmm_ch
     const tess_decode_detector *d = e->desc.detector;
     const int64_t end = first + chunk->n_row;
     const int64_t begin_ns = tess_now_ns();
+    tess_de_hmm_part *parts;
+    int64_t n_part;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.filter");
-    for (int64_t at = first; at < end;) {
-        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
-        const tess_de_hmm_chunk part = part_of(e, chunk, first, &piece);
-        if (piece.is_start) {
-            memcpy(carry->predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
-            carry->log_evidence = 0;
-        }
-        TESS_TRY(tess_de_hmm_filter(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
-                                    d->hmm, &part, carry));
-        if (carry == &e->carry) {
-            e->evidence[piece.sequence] = carry->log_evidence;
-        }
-        at += piece.n_row;
+    TESS_TRY(find_parts(e, first, end, &n_part, &parts));
+    const tess_status status =
+        tess_de_hmm_filter_parts(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
+                                 d->hmm, chunk, parts, n_part, d->initial, e->room, carry);
+    for (int64_t i = 0; i < n_part && carry == &e->carry; i++) {
+        const int64_t row = first + parts[i].first;
+        e->evidence[tess_de_piece_at(&e->sequences, row, first, end).sequence] =
+            parts[i].log_evidence;
     }
+    free_parts(e, parts, n_part);
     tess_span_end(&span, 0, 0);
     e->filter_s += seconds_since(begin_ns);
-    return TESS_OK;
+    return status;
 }
 
 static tess_status smooth(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk)
 {
     const int64_t begin_ns = tess_now_ns();
+    tess_de_hmm_part *parts;
+    int64_t n_part;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.smooth");
-    for (int64_t end = first + chunk->n_row; end > first;) {
-        const tess_de_piece piece = tess_de_piece_at(&e->sequences, end - 1, first, end);
-        const tess_de_hmm_chunk part = part_of(e, chunk, first, &piece);
-        TESS_TRY(tess_de_hmm_smooth(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
-                                    e->desc.detector->hmm, &part, piece.is_end, e->next));
-        end = piece.first;
-    }
+    TESS_TRY(find_parts(e, first, first + chunk->n_row, &n_part, &parts));
+    const tess_status status =
+        tess_de_hmm_smooth_parts(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
+                                 e->desc.detector->hmm, chunk, parts, n_part, e->room, e->next);
+    free_parts(e, parts, n_part);
     tess_span_end(&span, 0, 0);
     e->smoother_s += seconds_since(begin_ns);
-    return TESS_OK;
+    return status;
 }
 
 static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t count)

@@ -38,6 +38,7 @@ static void find_needs(tess_de_engine *e)
     e->needs.transition = desc->detector->info.n_coefficient > 0;
     e->needs.boundaries = smooths && (!e->keep || desc->is_checked);
     e->needs.kept = false;
+    e->needs.parts = false;
     e->needs.path = desc->path.dtype != 0;
     e->needs.ll = e->needs.ll || (e->needs.path && !desc->given_ll.memory);
     e->needs.rows = e->needs.rows || e->needs.path;
@@ -166,6 +167,14 @@ static int64_t count_slots(const tess_de_engine *e, int64_t rows)
     return is_shared && rows < e->n_time ? 2 : 1;
 }
 
+static uint64_t parts_bytes(const tess_de_engine *e, int64_t rows)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    return e->needs.parts
+               ? tess_de_hmm_parts_bytes(e->ctx, d->hmm, d->dtype, rows, tess_de_engine_smooths(e))
+               : 0;
+}
+
 // Everything the engine holds with chunks of so many rows.
 static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
 {
@@ -175,7 +184,8 @@ static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
            likelihood_bytes(e, rows) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
            path_bytes(e, n_chunk) + (uint64_t)e->sequences.n * sizeof(double) +
-           tess_de_hmm_room_bytes(e->desc.detector->hmm) + TESS_DE_CONVERT_BYTES;
+           tess_de_hmm_room_bytes(e->desc.detector->hmm) + parts_bytes(e, rows) +
+           TESS_DE_CONVERT_BYTES;
 }
 
 static tess_status too_small(const tess_de_engine *e, uint64_t base, uint64_t least)
@@ -206,10 +216,23 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
     }
 }
 
+// Rows side by side want room for every thread: where there is plenty.
+static void divide_rows(tess_de_engine *e, int64_t rows, uint64_t budget)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const bool is_here = tess_de_states_device(e->ctx, tess_de_hmm_stages, 2)->shares_host_memory;
+    e->needs.parts = is_here && tess_pool_threads(e->ctx->pool) > 1 && !e->desc.likelihood_only &&
+                     tess_de_hmm_parts_bytes(e->ctx, d->hmm, d->dtype, rows,
+                                             tess_de_engine_smooths(e)) <= budget / 4;
+}
+
 static int64_t first_rows(const tess_de_engine *e)
 {
     const uint64_t width = (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
-    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(e, 1)));
+    // Of many threads each is to have as many rows as pay.
+    const int64_t threads = e->needs.parts ? tess_pool_threads(e->ctx->pool) / 4 : 1;
+    const uint64_t times = threads < 1 ? 1 : threads > 4 ? 4 : (uint64_t)threads;
+    int64_t rows = (int64_t)(times * CHUNK_BYTES / (width + row_bytes(e, 1)));
     if (e->desc.n_chunk > 0) {
         rows = (e->n_time + e->desc.n_chunk - 1) / e->desc.n_chunk;
     }
@@ -224,6 +247,7 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     find_needs(e);
     e->memory_bytes = base;
     hold_filtered(e, &budget);
+    divide_rows(e, first_rows(e), budget);
     *least = UINT64_MAX;
     for (int64_t rows = first_rows(e);; rows = (rows + 1) / 2) {
         const uint64_t bytes = total_bytes(e, rows);

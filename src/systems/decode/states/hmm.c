@@ -153,8 +153,10 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
     hmm->forward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
     hmm->backward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
     hmm->there = tess_blocks_alloc(blocks, 1, sizeof *hmm->there, "states");
-    if (!hmm->there || !hmm->first || !hmm->ll_first || !hmm->link || !hmm->enters_evenly ||
-        !hmm->leaves_evenly || !hmm->operators || !hmm->forward || !hmm->backward) {
+    hmm->misses = tess_blocks_alloc(blocks, 2, sizeof *hmm->misses, "states");
+    if (!hmm->there || !hmm->misses || !hmm->first || !hmm->ll_first || !hmm->link ||
+        !hmm->enters_evenly || !hmm->leaves_evenly || !hmm->operators || !hmm->forward ||
+        !hmm->backward) {
         return TESS_E_MEMORY;
     }
     for (int32_t i = 0; i < n_state; i++) {
@@ -251,7 +253,7 @@ static size_t bytes_to(int32_t dtype, int64_t width, int64_t row)
     return (size_t)(row * width) * tess_dtype_bytes((tess_dtype)dtype);
 }
 
-static void note_rows(const double *log_norm, int64_t n_row, tess_de_hmm_carry *carry)
+void tess_de_hmm_note_rows(const double *log_norm, int64_t n_row, tess_de_hmm_carry *carry)
 {
     for (int64_t t = 0; t < n_row; t++) {
         carry->log_evidence += log_norm[t];
@@ -296,7 +298,7 @@ static tess_status filter_rows(tess_device *device, const tess_de_hmm *hmm,
         .log_norm = room->log_norm,
         .ahead = room->ahead};
     TESS_TRY(tess_stage_run(device, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
-    note_rows(room->log_norm, n_row, carry);
+    tess_de_hmm_note_rows(room->log_norm, n_row, carry);
     return TESS_OK;
 }
 
@@ -311,7 +313,7 @@ static tess_status filter_there(tess_context *ctx, tess_device *device, const te
     const tess_status status =
         tess_de_hmm_filter_there(ctx, device, hmm, chunk, log_norm, carry->predicted);
     if (status == TESS_OK) {
-        note_rows(log_norm, chunk->n_row, carry);
+        tess_de_hmm_note_rows(log_norm, chunk->n_row, carry);
     }
     tess_heap_free(&ctx->heap, log_norm, bytes, TESS_TAG_SCRATCH);
     return status;

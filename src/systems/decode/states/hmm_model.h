@@ -22,6 +22,10 @@ struct tess_de_hmm {
     tess_hmm_operator *forward;
     tess_hmm_operator *backward;
     _Atomic(struct tess_de_hmm_there *) *there; // on a device, if it was used last: hmm_there.h
+    _Atomic int64_t *misses; // [2] forward, backward: guesses that were wrong, hmm_parts.h
 };
+
+// hmm.c: adds the norms of rows to what goes from chunk to chunk.
+void tess_de_hmm_note_rows(const double *log_norm, int64_t n_row, tess_de_hmm_carry *carry);
 
 #endif

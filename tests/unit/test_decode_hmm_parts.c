@@ -1,0 +1,161 @@
+// Parts of a chunk side by side: the bits of one row after the other, whether models forget or not.
+#include "decode_hmm_dense.h"
+#include "decode_hmm_run.h"
+
+#include "systems/decode/states/hmm_model.h"
+#include "systems/decode/states/hmm_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_ROW = 3600 };
+
+static tess_context *ctx;
+
+// Fresh rows; depth 0: they say nothing, and no row forgets fast where it came from.
+static double *draw_rows(const dense_case *c, double depth)
+{
+    static uint64_t random = 77;
+    double *ll = zeros(N_ROW * c->desc.n_ll, sizeof *ll);
+    for (int64_t t = 0; t < N_ROW; t++) {
+        const int64_t place = (int64_t)(dense_random(&random) * (double)c->desc.n_ll);
+        for (int64_t i = 0; i < c->desc.n_ll; i++) {
+            ll[t * c->desc.n_ll + i] = -depth * dense_random(&random) - (i == place ? 0 : depth);
+        }
+    }
+    return ll;
+}
+
+// The rows of a chunk that begins and ends inside of sequences, with two whole ones between.
+static const tess_de_hmm_part cut_parts[] = {
+    {.first = 0, .n_row = 700, .is_end = true},
+    {.first = 700, .n_row = 1400, .is_start = true, .is_end = true},
+    {.first = 2100, .n_row = 1, .is_start = true, .is_end = true},
+    {.first = 2101, .n_row = N_ROW - 2101, .is_start = true}};
+static const tess_de_hmm_part one_part[] = {{.n_row = N_ROW, .is_start = true, .is_end = true}};
+
+static void run_parts(const dense_case *c, const tess_de_hmm_chunk *chunk,
+                      const tess_de_hmm_part *given, int64_t n_part, tess_de_hmm_room *room, run *r,
+                      tess_de_hmm_part *parts)
+{
+    const size_t item = r->dtype == TESS_F32 ? 4 : 8;
+    memcpy(parts, given, (size_t)n_part * sizeof *parts);
+    memcpy(r->carry, c->initial, (size_t)r->n_bin * sizeof *r->carry);
+    r->end = (tess_de_hmm_carry){.predicted = r->carry, .first_impossible = -1};
+    assert_ok(tess_de_hmm_filter_parts(ctx, ctx->device, r->hmm, chunk, parts, n_part, c->initial,
+                                       room, &r->end));
+    memcpy(r->causal, r->filtered, (size_t)(N_ROW * r->n_bin) * item);
+    memcpy(r->next, c->initial, (size_t)r->n_bin * sizeof *r->next);
+    assert_ok(
+        tess_de_hmm_smooth_parts(ctx, ctx->device, r->hmm, chunk, parts, n_part, room, r->next));
+}
+
+static void check_same(const run *a, const run *b)
+{
+    const size_t rows = (size_t)(N_ROW * a->n_bin) * (a->dtype == TESS_F32 ? 4 : 8);
+    const size_t states = (size_t)(N_ROW * a->n_state) * sizeof(double);
+    assert_memory_equal(a->causal, b->causal, rows);
+    assert_memory_equal(a->predicted, b->predicted, rows);
+    assert_memory_equal(a->filtered, b->filtered, rows);
+    assert_memory_equal(a->causal_states, b->causal_states, states);
+    assert_memory_equal(a->predictive_states, b->predictive_states, states);
+    assert_memory_equal(a->acausal_states, b->acausal_states, states);
+    assert_memory_equal(a->carry, b->carry, (size_t)a->n_bin * sizeof *a->carry);
+    assert_memory_equal(a->next, b->next, (size_t)a->n_bin * sizeof *a->next);
+    assert_true(a->end.log_evidence == b->end.log_evidence);
+    assert_int_equal(a->end.n_row, b->end.n_row);
+    assert_int_equal(a->end.n_impossible, b->end.n_impossible);
+}
+
+// Returns the guesses that were wrong.
+static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm_part *given,
+                       int64_t n_part)
+{
+    dense_case c;
+    dense_case_make(ctx, which, dtype == TESS_F64, &c);
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+    double *ll = draw_rows(&c, depth);
+    tess_de_hmm_room *room = NULL;
+    assert_ok(tess_de_hmm_room_create(ctx, hmm, dtype, N_ROW, true, &room));
+    run r[2];
+    tess_de_hmm_part parts[2][sizeof cut_parts / sizeof *cut_parts];
+    for (int k = 0; k < 2; k++) {
+        r[k] = new_run(hmm, c.desc.n_state, N_ROW, dtype);
+        const tess_de_hmm_chunk chunk =
+            chunk_of(&r[k], ll, TESS_F64, c.desc.n_ll, c.transition, 0, 0, N_ROW);
+        run_parts(&c, &chunk, given, n_part, k == 0 ? NULL : room, &r[k], parts[k]);
+    }
+    check_same(&r[0], &r[1]);
+    for (int64_t i = 0; i < n_part; i++) {
+        assert_true(parts[0][i].log_evidence == parts[1][i].log_evidence);
+    }
+    const int64_t n_wrong = hmm->misses[0] + hmm->misses[1];
+    free_run(&r[0]);
+    free_run(&r[1]);
+    tess_de_hmm_room_destroy(room);
+    free(ll);
+    tess_de_hmm_destroy(hmm);
+    dense_case_free(&c);
+    return n_wrong;
+}
+
+static void parts_change_no_bit(void **state)
+{
+    (void)state;
+    const int64_t n_cut = sizeof cut_parts / sizeof *cut_parts;
+    int64_t n_wrong = 0, n_right = 0;
+    for (int which = 0; which < 3; which++) {
+        for (int k = 0; k < 4; k++) {
+            const int32_t dtype = k % 2 ? TESS_F64 : TESS_F32;
+            const double depth = k < 2 ? 6 : 0;
+            const int64_t wrong = compare(which, depth, dtype, cut_parts, n_cut) +
+                                  compare(which, depth, dtype, one_part, 1);
+            n_wrong += wrong;
+            n_right += wrong == 0;
+        }
+    }
+    // Both ways were gone.
+    assert_true(n_wrong > 0);
+    assert_true(n_right > 0);
+}
+
+static void failing_memory_leaves_no_room(void **state)
+{
+    (void)state;
+    dense_case c;
+    dense_case_make(ctx, 0, 0, &c);
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+    assert_true(tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, true) >
+                tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, false));
+    tess_de_hmm_room *room = NULL;
+    assert_int_equal(tess_de_hmm_room_create(ctx, hmm, TESS_F32, INT64_MAX / 1024, true, &room),
+                     TESS_E_MEMORY);
+    assert_null(room);
+    tess_de_hmm_destroy(hmm);
+    dense_case_free(&c);
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = unit_context(5, 0);
+    return ctx == NULL;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_change_no_bit),
+        cmocka_unit_test(failing_memory_leaves_no_room),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
