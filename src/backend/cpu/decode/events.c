@@ -23,6 +23,7 @@ static void close_room(events_room *room)
         free_buffer(room, &room->windows[r].memory);
     }
     free_buffer(room, &room->line_table);
+    free_buffer(room, &room->bounds);
     tess_blocks_free(&room->blocks);
 }
 

@@ -52,6 +52,10 @@ typedef struct events_room {
     int64_t *line_rest;      // [T] j
     events_windows *windows; // [n_route]
     events_buffer line_table;
+    const double *table_items; // whose rows have zeros around them: table_rows of table_width
+    int64_t table_rows;
+    int64_t table_width;
+    events_buffer bounds;
     // With states:
     double *state_likelihood; // [T][n_ll]
     double *smoothed;         // [T][N_s]

@@ -5,7 +5,7 @@
 // at m = i + s of class j, so that for one D the masses of neighbouring lines are neighbours in a
 // row: the kernel adds rows. Rows hold masses less the median, so that off the route there is
 // nothing to add.
-#include "backend/cpu/decode/events.h"
+#include "backend/cpu/decode/events_search.h"
 #include "base/select.h"
 #include "base/status.h"
 #include "kernels/decode_events.h"
@@ -133,15 +133,26 @@ static void sum_windows(events_room *room, const tess_events_route *route, int64
 }
 
 static void fill_row(const double *prefix, double median, const int32_t *low, const int32_t *high,
-                     int64_t n_on, double *row)
+                     int64_t n_on, int64_t n_point, double *row)
 {
     for (int64_t m = 0; m < n_on; m++) {
         row[m] = prefix[high[m]] - prefix[low[m]] - median;
     }
+    memset(row + n_on, 0, (size_t)(n_point - n_on) * sizeof *row);
 }
 
-// Where row (a, c) of the table begins.
-static double *table_row(const events_room *room, const events_windows *w, int64_t row)
+// Zeros around rows. They stay: only what is between them is written.
+static void clear_table(events_room *room, double *items, int64_t n_row, int64_t width)
+{
+    if (items != room->table_items || n_row > room->table_rows || width != room->table_width) {
+        memset(items, 0, (size_t)(n_row * width) * sizeof *items);
+        room->table_items = items;
+        room->table_rows = n_row;
+        room->table_width = width;
+    }
+}
+
+double *tess_cpu_events_table_row(const events_room *room, const events_windows *w, int64_t row)
 {
     return (double *)room->line_table.items + row * width_of(w) + TESS_EVENTS_PAD;
 }
@@ -157,48 +168,28 @@ static tess_status make_table(events_room *room, const tess_events_route *route,
     if (!items) {
         return TESS_E_MEMORY;
     }
-    memset(items, 0, bytes);
+    clear_table(room, items, n_row, width_of(w));
     for (int64_t a = 0; *is_kept && a < n; a++) {
         for (int64_t c = 0; c < w->n_class; c++) {
             fill_row(room->prefix + a * (route->n_bin + 1), room->masses[a],
-                     w->low + c * w->n_point, w->high + c * w->n_point, w->n_on[c],
-                     table_row(room, w, a * w->n_class + c));
+                     w->low + c * w->n_point, w->high + c * w->n_point, w->n_on[c], w->n_point,
+                     tess_cpu_events_table_row(room, w, a * w->n_class + c));
         }
     }
     return TESS_OK;
 }
 
-// All lines of one route.
-typedef struct line_search {
-    events_room *room;
-    const tess_events_route *route;
-    const events_windows *windows;
-    int64_t n_step; // T - 1, at least 1
-    int64_t n;      // counted bins
-    int64_t most_slope;
-    int64_t last; // of 2 i + D
-    double base;  // sum of the medians
-    bool is_kept;
-} line_search;
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-// s and j of every counted bin for slope D.
-static void set_slope(const line_search *s, int64_t slope)
+void tess_cpu_events_set_slope(const events_search *s, int64_t slope)
 {
     events_room *room = s->room;
     for (int64_t a = 0; a < s->n; a++) {
         const int64_t product = slope * room->time[a];
-        room->line_shift[a] = floor_divide(product, s->n_step);
+        room->line_shift[a] = tess_cpu_events_floor(product, s->n_step);
         room->line_rest[a] = product - room->line_shift[a] * s->n_step;
     }
 }
 
-// The same for D + 1.
-static void next_slope(const line_search *s)
+void tess_cpu_events_next_slope(const events_search *s)
 {
     events_room *room = s->room;
     for (int64_t a = 0; a < s->n; a++) {
@@ -209,18 +200,17 @@ static void next_slope(const line_search *s)
     }
 }
 
-// The row of counted bin a for the class of its j, made here where it is not kept.
-static void set_row(const line_search *s, int64_t a)
+void tess_cpu_events_set_row(const events_search *s, int64_t a)
 {
     events_room *room = s->room;
     const events_windows *w = s->windows;
     if (s->is_kept) {
         const int64_t c = w->class_of[room->line_rest[a]];
-        room->line_row[a] = table_row(room, w, a * w->n_class + c);
+        room->line_row[a] = tess_cpu_events_table_row(room, w, a * w->n_class + c);
         room->line_items[a] = w->n_on[c];
         return;
     }
-    double *row = table_row(room, w, a);
+    double *row = tess_cpu_events_table_row(room, w, a);
     const int64_t rest = room->line_rest[a];
     const int64_t c = w->n_class > 0 ? w->class_of[rest] : 0;
     int32_t *low = w->low + c * w->n_point;
@@ -229,29 +219,21 @@ static void set_row(const line_search *s, int64_t a)
         w->n_class > 0 ? w->n_on[c]
                        : find_windows(room->args->track, s->route, (double)rest / (double)s->n_step,
                                       w->n_point, low, high);
-    fill_row(room->prefix + a * (s->route->n_bin + 1), room->masses[a], low, high, n_on, row);
-    memset(row + n_on, 0, (size_t)(w->n_point - n_on) * sizeof *row);
+    fill_row(room->prefix + a * (s->route->n_bin + 1), room->masses[a], low, high, n_on, w->n_point,
+             row);
     room->line_row[a] = row;
     room->line_items[a] = n_on;
 }
 
-// The first i of slope D, and how many there are.
-static int64_t offsets_of(const line_search *s, int64_t slope, int64_t *n)
-{
-    const int64_t first = -floor_divide(slope, 2);
-    *n = floor_divide(s->last - slope, 2) - first + 1;
-    return first;
-}
-
 // The largest sum of masses among the lines of slope D, whose s and j are set.
-static double best_of_slope(const line_search *s, int64_t slope)
+static double best_of_slope(const events_search *s, int64_t slope)
 {
     events_room *room = s->room;
     int64_t n_line = 0;
-    const int64_t first = offsets_of(s, slope, &n_line);
+    const int64_t first = tess_cpu_events_offsets(s, slope, &n_line);
     double best = -(double)INFINITY;
     for (int64_t a = 0; a < s->n; a++) {
-        set_row(s, a);
+        tess_cpu_events_set_row(s, a);
     }
     if (n_line > 0) {
         room->device->kernels->events_line(room->line_row, room->line_shift, room->line_items,
@@ -261,19 +243,19 @@ static double best_of_slope(const line_search *s, int64_t slope)
 }
 
 static tess_status begin_search(events_room *room, int64_t route, int64_t n_time, int64_t n,
-                                line_search *s)
+                                events_search *s)
 {
     const tess_events_track *track = room->args->track;
     const tess_events_route *r = &track->routes[route];
     const double n_step = n_time > 1 ? (double)(n_time - 1) : 0;
-    *s = (line_search){.room = room,
-                       .route = r,
-                       .windows = &room->windows[route],
-                       .n_step = n_time > 1 ? n_time - 1 : 1,
-                       .n = n,
-                       .most_slope = (int64_t)floor(
-                           track->max_velocity * n_step * room->args->bin_s / r->step + 1e-9),
-                       .last = (int64_t)floor(2 * r->length / r->step + 1e-9)};
+    *s = (events_search){.room = room,
+                         .route = r,
+                         .windows = &room->windows[route],
+                         .n_step = n_time > 1 ? n_time - 1 : 1,
+                         .n = n,
+                         .most_slope = (int64_t)floor(
+                             track->max_velocity * n_step * room->args->bin_s / r->step + 1e-9),
+                         .last = (int64_t)floor(2 * r->length / r->step + 1e-9)};
     TESS_TRY(make_windows(room, r, n_time, &room->windows[route]));
     tess_cpu_events_gather(room, r, n);
     sum_windows(room, r, n);
@@ -283,28 +265,32 @@ static tess_status begin_search(events_room *room, int64_t route, int64_t n_time
     return make_table(room, r, s->windows, n, &s->is_kept);
 }
 
-static double search_route(const line_search *s)
+static tess_status search_route(const events_search *s, double *most)
 {
+    if (s->is_kept && 2 * s->most_slope >= EVENTS_SLOPES) {
+        return tess_cpu_events_bounded(s, most);
+    }
     double best = -(double)INFINITY;
-    set_slope(s, -s->most_slope);
+    tess_cpu_events_set_slope(s, -s->most_slope);
     for (int64_t slope = -s->most_slope; slope <= s->most_slope; slope++) {
         const double sum = best_of_slope(s, slope);
         best = sum > best ? sum : best;
-        next_slope(s);
+        tess_cpu_events_next_slope(s);
     }
-    return best;
+    *most = best;
+    return TESS_OK;
 }
 
 // The first line of slope D with at least this sum, if there is one.
-static bool find_offset(const line_search *s, int64_t slope, double least, int64_t *offset)
+static bool find_offset(const events_search *s, int64_t slope, double least, int64_t *offset)
 {
     const events_room *room = s->room;
-    set_slope(s, slope);
+    tess_cpu_events_set_slope(s, slope);
     if (best_of_slope(s, slope) < least) {
         return false;
     }
     int64_t n_line = 0;
-    const int64_t first = offsets_of(s, slope, &n_line);
+    const int64_t first = tess_cpu_events_offsets(s, slope, &n_line);
     for (int64_t i = first; i < first + n_line; i++) {
         double sum = s->base;
         for (int64_t a = 0; a < s->n; a++) {
@@ -320,7 +306,7 @@ static bool find_offset(const line_search *s, int64_t slope, double least, int64
 }
 
 // The flattest line with at least this sum, falling before rising.
-static bool find_line(const line_search *s, double least, tess_events_line *line)
+static bool find_line(const events_search *s, double least, tess_events_line *line)
 {
     for (int64_t d = 0; d <= s->most_slope; d++) {
         for (int64_t slope = -d; slope <= d; slope += d > 0 ? 2 * d : 1) {
@@ -338,10 +324,11 @@ tess_status tess_cpu_events_line(events_room *room, int64_t n_time, int64_t n, d
 {
     const int64_t n_route = room->args->track->n_route;
     double best = -(double)INFINITY;
-    line_search search;
+    events_search search;
     for (int64_t r = 0; r < n_route; r++) {
         TESS_TRY(begin_search(room, r, n_time, n, &search));
-        const double sum = search_route(&search);
+        double sum = 0;
+        TESS_TRY(search_route(&search, &sum));
         best = sum > best ? sum : best;
     }
     *score = best / (double)n;
