@@ -37,6 +37,17 @@ static void skip_without_hdf5(void)
     }
 }
 
+// A GPU belongs to the process that opened it: a forked child has none.
+static void skip_with_gpu(void)
+{
+    tess_context_info info;
+    assert_ok(tess_context_get_info(ctx, &info, sizeof info));
+    if (strncmp(info.device, "cpu", 3) != 0) {
+        print_message("skipped on %s: children that are killed have no GPU\n", info.device);
+        skip();
+    }
+}
+
 static void stream(const tess_decode_stream_config *config, tess_decode_stream_report *report)
 {
     *report = (tess_decode_stream_report){.struct_size = sizeof *report};
@@ -245,6 +256,7 @@ static void die_everywhere(const char *right, const char *out, int is_folder, in
 static void test_killed_anywhere(void **state)
 {
     (void)state;
+    skip_with_gpu();
     skip_without_hdf5();
     for (int dtype = TESS_F32; dtype <= TESS_F64; dtype++) {
         tess_decode_stream_config config = config_for(unit_path("whole.h5"));
@@ -260,6 +272,7 @@ static void test_killed_anywhere(void **state)
 static void test_killed_folder(void **state)
 {
     (void)state;
+    skip_with_gpu();
     tess_decode_stream_config config = config_for(unit_path("whole"));
     tess_decode_stream_report report;
     config.want = 0;
@@ -288,6 +301,7 @@ static void test_finished_is_recognised(void **state)
 static void test_other_runs_are_refused(void **state)
 {
     (void)state;
+    skip_with_gpu();
     skip_without_hdf5();
     tess_decode_stream_config config = config_for(unit_path("mine.h5"));
     config.checkpoint_dir = unit_path("work");
