@@ -19,7 +19,8 @@
         TEXT("stim", stim, "NAME", "the trigger channel"),                                         \
         TEXT("baseline", baseline, "A,B",                                                          \
              "seconds whose mean is subtracted, such as -0.2,0; or none"),                         \
-        TEXT("dataset", dataset, "NAME", "member or path inside .npz and HDF5 files")
+        TEXT("dataset", dataset, "NAME",                                                           \
+             "member or path inside .npz and HDF5 files; one of several EEGLAB sets")
 
 #define GRID_OPTIONS                                                                               \
     TEXT("consensus", consensus, "LIST",                                                           \

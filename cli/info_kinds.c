@@ -164,6 +164,7 @@ static const kind kinds[] = {
     {"brainvision", START("Brain Vision"), print_recording},
     {"brainvision", START("BrainVision"), print_recording},
     {"eeglab", START("MATLAB 5.0 MAT-file"), print_recording},
+    {"eeglab", START("MATLAB 7.3 MAT-file"), print_recording},
     {"json", START("{"), print_document},
     {"text", NULL, 0, print_lines},
 };

@@ -83,7 +83,7 @@ FIELD(tess_format_layout, item_bytes, 40);
 FIELD(tess_format_layout, shape, 48);
 FIELD(tess_format_layout, data, 96);
 FIELD(tess_format_layout, offset, 104);
-SIZE(tess_format, 128);
+SIZE(tess_format, 136);
 FIELD(tess_format, struct_size, 0);
 FIELD(tess_format, abi, 4);
 FIELD(tess_format, name, 8);
@@ -101,6 +101,7 @@ FIELD(tess_format, lay_out, 96);
 FIELD(tess_format, texts, 104);
 FIELD(tess_format, add, 112);
 FIELD(tess_format, check, 120);
+FIELD(tess_format, matlab, 128);
 
 // tessera/sys/backend.h
 SIZE(tess_backend, 152);

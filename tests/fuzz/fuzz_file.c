@@ -61,6 +61,7 @@ const tess_host *fuzz_host(void)
         .alloc = host_alloc,
         .release = host_release,
         .log = host_log,
+        .memory_limit_bytes = 64 << 20,
     };
     return &host;
 }

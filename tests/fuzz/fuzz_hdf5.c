@@ -291,6 +291,11 @@ static void exercise(const char *path, int first)
     if (provenance != NULL) {
         fuzz_host()->release(NULL, provenance, n_byte);
     }
+    uint8_t *image = NULL;
+    expect_sane(h5->matlab(fuzz_host(), path, "EEG|data|event|type|latency", &image, &n_byte));
+    if (image != NULL) {
+        fuzz_host()->release(NULL, image, n_byte);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -120,6 +120,7 @@ static void act(int what, const char *path)
     const tess_format *h5 = &tess_format_hdf5;
     size_t n_char = 0;
     char *provenance = NULL;
+    uint8_t *image = NULL;
     size_t n_byte = 0;
     double number = 0;
     int32_t kind = 0;
@@ -144,6 +145,11 @@ static void act(int what, const char *path)
     case 6:
     case 7:
         write_and_lay_out(path, what - 4);
+        break;
+    case 8:
+        if (h5->matlab(fuzz_host(), path, "EEG", &image, &n_byte) == TESS_OK && image) {
+            fuzz_host()->release(NULL, image, n_byte);
+        }
         break;
     default:
         open_and_read(path);

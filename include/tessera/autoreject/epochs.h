@@ -150,7 +150,8 @@ typedef struct tess_autoreject_epochs_config {
                             NULL: the recording's own */
     const char *types;   /* "eog=HEOG,VEOG;misc=Aux1"; NULL: the recording's own */
     const char *bads;    /* names joined by ',', added to the recording's own; NULL */
-    const char *dataset; /* of .npz and HDF5 files; NULL: "data" or the only one of rank 3 */
+    const char *dataset; /* of .npz and HDF5 files; NULL: "data" or the only one of rank 3. Of
+                            several EEGLAB sets: number from 1, or name; NULL: the only one */
 } tess_autoreject_epochs_config;
 
 TESS_API void tess_autoreject_epochs_config_init(tess_autoreject_epochs_config *config,

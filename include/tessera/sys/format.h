@@ -111,6 +111,13 @@ typedef struct tess_format {
     /** TESS_E_UNSUPPORTED where what the format needs is not installed; path is the file it is for.
      *  Called before any of the above but probe. NULL: it needs nothing. */
     tess_status (*check)(const tess_host *host, const char *path);
+    /** What a MAT file of version 7.3 holds under these names (joined by '|', of variables and, in
+     *  structs, of fields; others are left out), as the variables of a little-endian MAT file of
+     *  version 5 without its header, from host->alloc. Numbers that are more than one are not
+     *  copied: an array of class 31 has their shape and, in place of them, the path of their data
+     *  set, whose axes come in the other order. NULL: the format cannot. */
+    tess_status (*matlab)(const tess_host *host, const char *path, const char *names,
+                          uint8_t **image, size_t *bytes);
 } tess_format;
 
 TESS_END_DECLS

@@ -312,7 +312,7 @@ def read_epochs(
     bads : str, optional
         Names of bad channels, joined by commas.
     dataset : str, optional
-        Name inside .npz and HDF5 files.
+        Name inside .npz and HDF5 files; number or name of one of several EEGLAB sets.
     baseline : (start, end), 'none' or None
         Seconds of the interval whose mean is subtracted, None for an end of the epoch. Default:
         nothing for files that hold epochs, the start to 0 s for events cut from a continuous one.

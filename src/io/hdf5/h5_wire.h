@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-    TESS_H5_WIRE = 1,   // raised whenever anything of this header changes
+    TESS_H5_WIRE = 2,   // raised whenever anything of this header changes
     TESS_H5_SOCKET = 3, // the helper's end
     TESS_H5_MAX_BYTES = 64 << 20,
     TESS_H5_MAX_FILTERS = 3,
@@ -29,6 +29,7 @@ typedef enum tess_h5_kind {
     TESS_H5_PROVENANCE, // (fd) path -> text or none
     TESS_H5_ATTRIBUTE,  // (fd) path, object, name -> kind, number, text
     TESS_H5_TEXTS,      // (fd) path, data set -> text; for every text
+    TESS_H5_MATLAB,     // (fd) path, names joined by '|' -> bytes; pieces of an image
     TESS_H5_CREATE,     // (fd) path, is_new, provenance or none; stays open
     TESS_H5_PUT,        // array, name, dims, units, long name -> offset; stays open
     TESS_H5_PUT_CHUNK,  // first row, place of the data set put last -> offset

@@ -219,6 +219,67 @@ static tess_status texts(const tess_host *host, const char *path, const char *da
     return ask_all(host, path, TESS_H5_TEXTS, dataset, NULL, take_text, &r);
 }
 
+// An image that comes in pieces.
+typedef struct pieces {
+    uint8_t *bytes;
+    size_t used;
+    size_t capacity;
+} pieces;
+
+static tess_status take_piece(void *user, tess_h5_call *call, bool *is_enough)
+{
+    pieces *p = user;
+    const tess_host *host = call->host;
+    const size_t n = call->message.used;
+    (void)is_enough;
+    if (n == 0) {
+        return tess_h5_call_nonsense(call);
+    }
+    if (p->used + n > host->memory_limit_bytes / 2) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "%s: what describes the recording takes more than half of the memory limit; "
+                  "raise the limit",
+                  call->path);
+    }
+    if (p->used + n > p->capacity) {
+        const size_t wanted = 2 * (p->used + n);
+        uint8_t *grown = host->alloc(host->user, wanted);
+        if (grown == NULL) {
+            return TESS_E_MEMORY;
+        }
+        if (p->used > 0) {
+            memcpy(grown, p->bytes, p->used);
+            host->release(host->user, p->bytes, p->capacity);
+        }
+        p->bytes = grown;
+        p->capacity = wanted;
+    }
+    tess_h5_get(&call->message, p->bytes + p->used, n);
+    p->used += n;
+    return TESS_OK;
+}
+
+static tess_status matlab(const tess_host *host, const char *path, const char *names,
+                          uint8_t **image, size_t *bytes)
+{
+    pieces p = {0};
+    *image = NULL;
+    *bytes = 0;
+    tess_status status = ask_all(host, path, TESS_H5_MATLAB, names, NULL, take_piece, &p);
+    if (status == TESS_OK && p.used > 0) {
+        *image = host->alloc(host->user, p.used);
+        status = *image != NULL ? TESS_OK : TESS_E_MEMORY;
+    }
+    if (*image != NULL) {
+        memcpy(*image, p.bytes, p.used);
+        *bytes = p.used;
+    }
+    if (p.capacity > 0) {
+        host->release(host->user, p.bytes, p.capacity);
+    }
+    return status;
+}
+
 const tess_format tess_format_hdf5 = {
     .struct_size = sizeof tess_format_hdf5,
     .abi = TESS_MODULE_ABI,
@@ -237,4 +298,5 @@ const tess_format tess_format_hdf5 = {
     .texts = texts,
     .add = tess_h5_add,
     .check = check,
+    .matlab = matlab,
 };

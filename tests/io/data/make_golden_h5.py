@@ -77,6 +77,26 @@ with h5py.File("stored.h5", "w", userblock_size=512) as f:
         f.create_dataset(name, shape, dtype, chunks=(4, 3, 7), compression="lzf", fillvalue=-7)
         f[name][20] = ramp(dtype, shape)[20]
 
+# As MATLAB writes structs, struct arrays and cells into MAT files of version 7.3.
+with h5py.File("matlab.h5", "w", userblock_size=512) as f:
+    refs = f.create_group("#refs#")
+    eeg = f.create_group("EEG")
+    event = eeg.create_group("event")
+    for group in (eeg, event):
+        group.attrs["MATLAB_class"] = np.bytes_("struct")
+    eeg["data"] = ramp("<f4", (3, 4, 2))
+    eeg["data"].attrs["MATLAB_class"] = np.bytes_("single")
+    for field, value in (("type", [[65], [66]]), ("latency", [[5.0]])):
+        targets = []
+        for i in range(3):
+            target = refs.create_dataset(f"{field}{i}", data=np.array(value))
+            target.attrs["MATLAB_class"] = np.bytes_("char" if field == "type" else "double")
+            targets.append(target.ref)
+        event.create_dataset(field, data=np.array(targets).reshape(3, 1), dtype=h5py.ref_dtype)
+    cell = eeg.create_dataset("nbchan", (1, 1), h5py.ref_dtype)
+    cell.attrs["MATLAB_class"] = np.bytes_("cell")
+    cell[0, 0] = cell.ref  # goes in circles
+
 # The newer structures: dense links and attributes, an index of each kind, checksums on all of them.
 with h5py.File("latest.h5", "w", libver=("v110", "v110")) as f:
     for i in range(10):

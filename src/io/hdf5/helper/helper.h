@@ -102,6 +102,7 @@ tess_status tess_h5_answer_list(tess_h5_message *question);
 tess_status tess_h5_answer_provenance(tess_h5_message *question);
 tess_status tess_h5_answer_attribute(tess_h5_message *question);
 tess_status tess_h5_answer_texts(tess_h5_message *question);
+tess_status tess_h5_answer_matlab(tess_h5_message *question);
 tess_status tess_h5_answer_create(tess_h5_message *question);
 tess_status tess_h5_answer_put(tess_h5_message *question);
 tess_status tess_h5_answer_put_chunk(tess_h5_message *question);

@@ -49,6 +49,7 @@ static tess_status answer(uint32_t kind, tess_h5_message *question, int fd)
         [TESS_H5_PROVENANCE] = {tess_h5_answer_provenance, ABOUT_GIVEN},
         [TESS_H5_ATTRIBUTE] = {tess_h5_answer_attribute, ABOUT_GIVEN},
         [TESS_H5_TEXTS] = {tess_h5_answer_texts, ABOUT_GIVEN},
+        [TESS_H5_MATLAB] = {tess_h5_answer_matlab, ABOUT_GIVEN},
         [TESS_H5_CREATE] = {tess_h5_answer_create, ABOUT_OPENED},
         [TESS_H5_PUT] = {tess_h5_answer_put, ABOUT_OPEN},
         [TESS_H5_PUT_CHUNK] = {tess_h5_answer_put_chunk, ABOUT_OPEN},

@@ -8,12 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const field_names[] = {
-#define FIELD_NAME(enumerator, name) [TESS_EEGLAB_##enumerator] = name,
-    TESS_EEGLAB_FIELDS(FIELD_NAME)
-#undef FIELD_NAME
-};
-
 enum { MAX_CHANNEL = 65536 };
 
 static const double VOLTS = 1e-6; // EEGLAB works in microvolts
@@ -23,47 +17,6 @@ static int probe(const char *path, const uint8_t *head, size_t head_bytes)
     const bool is_mat = head_bytes >= 128 && memcmp(head, "MATLAB ", 7) == 0 &&
                         (memcmp(head + 126, "IM", 2) == 0 || memcmp(head + 126, "MI", 2) == 0);
     return is_mat || tess_ar_has_extension(path, ".set");
-}
-
-static tess_status take_struct(tess_eeglab *set, const tess_mat_array *array)
-{
-    tess_mat_struct eeg;
-    TESS_TRY(tess_mat_struct_open(&set->mat, array, &eeg));
-    tess_status status = TESS_OK;
-    if (eeg.n_item != 1) {
-        status = tess_error_set(TESS_E_UNSUPPORTED,
-                                "%s: EEG holds %" PRId64 " data sets; save one of them alone",
-                                set->path, eeg.n_item);
-    }
-    for (int i = 0; i < TESS_EEGLAB_N_FIELD && status == TESS_OK; i++) {
-        status = tess_mat_field(&eeg, 0, field_names[i], &set->fields[i]);
-    }
-    tess_mat_struct_close(&eeg);
-    return status;
-}
-
-// Struct EEG, or, in files of some versions, its fields as variables.
-static tess_status find_fields(tess_eeglab *set)
-{
-    int64_t offset = 0;
-    while (offset >= 0) {
-        tess_mat_array variable;
-        TESS_TRY(tess_mat_next_variable(&set->mat, &offset, &variable));
-        if (strcmp(variable.name, "EEG") == 0) {
-            return take_struct(set, &variable);
-        }
-        if (strcmp(variable.name, "ALLEEG") == 0) {
-            TESS_FAIL(TESS_E_UNSUPPORTED,
-                      "%s: several data sets in one file (ALLEEG); save one of them alone",
-                      set->path);
-        }
-        for (int i = 0; i < TESS_EEGLAB_N_FIELD; i++) {
-            if (strcmp(variable.name, field_names[i]) == 0) {
-                set->fields[i] = variable;
-            }
-        }
-    }
-    return TESS_OK;
 }
 
 static tess_status read_number(tess_eeglab *set, tess_eeglab_field field, double least, double most,
@@ -78,8 +31,8 @@ static tess_status read_number(tess_eeglab *set, tess_eeglab_field field, double
     if (!is_there || !(*value >= least && *value <= most)) {
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: EEG.%s is %s, expected a number from %g to %g; is this an EEGLAB data set?",
-                  set->path, field_names[field], is_there ? "out of range" : "missing", least,
-                  most);
+                  set->path, tess_eeglab_field_name(field), is_there ? "out of range" : "missing",
+                  least, most);
     }
     return TESS_OK;
 }
@@ -106,22 +59,20 @@ static tess_status read_sizes(tess_eeglab *set)
     return TESS_OK;
 }
 
-// The .fdt: float32, all channels of a sample together.
-static tess_status open_fdt(tess_eeglab *set, uint64_t *bytes)
+// Files of samples beside the set, float32 little-endian: all channels of a sample together (.fdt),
+// or, of old versions, channel by channel (.dat).
+static tess_status open_beside(tess_eeglab *set, uint64_t *bytes)
 {
     tess_ar_samples *s = &set->samples;
     char name[512];
     TESS_TRY(tess_mat_text(&set->mat, &set->fields[TESS_EEGLAB_DATA], name, sizeof name));
-    if (tess_ar_has_extension(name, ".dat")) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "%s: samples in '%s', the transposed format of old versions, are not read; open "
-                  "and save the data set in a present EEGLAB",
-                  set->path, name);
-    }
-    TESS_TRY(tess_ar_samples_find(set->epochs, set->path, name, ".fdt", &s->path));
+    const bool is_dat = tess_ar_has_extension(name, ".dat");
+    TESS_TRY(
+        tess_ar_samples_find(set->epochs, set->path, name, is_dat ? ".dat" : ".fdt", &s->path));
     TESS_TRY(tess_ar_epochs_open_input(set->epochs, s->path, &s->file));
     *bytes = s->file->bytes;
     s->dtype = TESS_F32;
+    s->is_interleaved = !tess_ar_has_extension(s->path, ".dat");
     return TESS_OK;
 }
 
@@ -140,6 +91,7 @@ static tess_status find_inside(tess_eeglab *set, uint64_t *bytes)
                   set->path, set->n_channel, set->n_time, set->n_trial);
     }
     *bytes = place.end - place.begin;
+    s->is_swapped = set->mat.is_swapped;
     s->path = set->path;
     if (place.memory) {
         s->memory = place.memory + place.begin;
@@ -153,9 +105,7 @@ static tess_status find_inside(tess_eeglab *set, uint64_t *bytes)
 static tess_status open_samples(tess_eeglab *set)
 {
     tess_ar_samples *s = &set->samples;
-    uint64_t bytes = 0;
-    const bool is_apart = set->fields[TESS_EEGLAB_DATA].array_class == TESS_MAT_CHAR;
-    TESS_TRY(is_apart ? open_fdt(set, &bytes) : find_inside(set, &bytes));
+    const int32_t kind = set->fields[TESS_EEGLAB_DATA].array_class;
     double *factors = tess_ar_epochs_alloc(set->epochs, (size_t)set->n_channel * sizeof *factors);
     if (!factors) {
         return TESS_E_MEMORY;
@@ -167,6 +117,11 @@ static tess_status open_samples(tess_eeglab *set)
     s->n_channel = set->n_channel;
     s->n_time = set->n_time;
     s->is_interleaved = true;
+    if (kind == TESS_MAT_ELSEWHERE) {
+        return tess_eeglab_open_hdf5_samples(set);
+    }
+    uint64_t bytes = 0;
+    TESS_TRY(kind == TESS_MAT_CHAR ? open_beside(set, &bytes) : find_inside(set, &bytes));
     return tess_ar_samples_prepare(set->epochs, s, bytes);
 }
 
@@ -174,6 +129,8 @@ static void close_set(tess_context *ctx, void *impl)
 {
     tess_eeglab *set = impl;
     (void)ctx;
+    tess_source_close(set->source);
+    set->source = NULL;
     tess_mat_close(&set->mat);
 }
 
@@ -182,10 +139,7 @@ static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
 {
     tess_autoreject_epochs *epochs = set->epochs;
     tess_autoreject_sensors sensors;
-    const tess_infile *file = NULL;
-    TESS_TRY(tess_ar_epochs_open_input(epochs, set->path, &file));
-    TESS_TRY(tess_mat_open(ctx, file, &set->mat));
-    TESS_TRY(find_fields(set));
+    TESS_TRY(tess_eeglab_find_fields(ctx, set));
     TESS_TRY(read_sizes(set));
     TESS_TRY(open_samples(set));
     TESS_TRY(tess_eeglab_channels(set, &sensors));
@@ -197,7 +151,7 @@ static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
             .sensors = sensors,
             .sampling_hz = set->sampling_hz,
             .n_sample = set->samples.n_sample,
-            .read = tess_ar_samples_read,
+            .read = set->source ? tess_eeglab_read_hdf5 : tess_ar_samples_read,
             .close = close_set,
             .impl = set,
         };
@@ -209,8 +163,10 @@ static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
     epochs->info.tmin = set->xmin;
     TESS_TRY(tess_ar_epochs_set_sensors(epochs, &sensors));
     TESS_TRY(tess_eeglab_epoch_events(set));
-    epochs->reader =
-        (tess_ar_reader){.impl = set, .read = tess_ar_samples_read_epochs, .close = close_set};
+    epochs->reader = (tess_ar_reader){.impl = set,
+                                      .read = set->source ? tess_eeglab_read_hdf5_epochs
+                                                          : tess_ar_samples_read_epochs,
+                                      .close = close_set};
     return TESS_OK;
 }
 
@@ -219,14 +175,16 @@ static tess_status open_eeglab(tess_context *ctx, const char *path,
                                tess_autoreject_epochs *epochs, tess_ar_continuous *continuous,
                                bool *is_continuous)
 {
-    (void)config;
     tess_eeglab *set = tess_ar_epochs_alloc(epochs, sizeof *set);
     const char *kept = tess_ar_epochs_text(epochs, path);
-    if (!set || !kept) {
+    const char *wanted =
+        tess_ar_epochs_text(epochs, config && config->dataset ? config->dataset : "");
+    if (!set || !kept || !wanted) {
         return TESS_E_MEMORY;
     }
     set->epochs = epochs;
     set->path = kept;
+    set->wanted = wanted;
     set->mat.ctx = ctx;
     const tess_status status = read_recording(ctx, set, continuous, is_continuous);
     if (status != TESS_OK) {

@@ -25,6 +25,12 @@ struct tess_mat_block {
     uint8_t data[];
 };
 
+// A word of the file's byte order.
+static uint32_t word_of(const tess_mat *mat, uint32_t word)
+{
+    return mat->is_swapped ? __builtin_bswap32(word) : word;
+}
+
 // An element: its type and where its data lie.
 typedef struct element {
     uint32_t type;
@@ -71,6 +77,8 @@ static tess_status read_element(tess_mat *mat, const uint8_t *memory, uint64_t a
         return unsound(mat, memory, at, "no room for another element");
     }
     TESS_TRY(fetch(mat, memory, at, sizeof words, words));
+    words[0] = word_of(mat, words[0]);
+    words[1] = word_of(mat, words[1]);
     if (words[0] >> 16 != 0) { // at most four bytes, in the tag itself
         *out = (element){words[0] & 0xffff, at + 4, words[0] >> 16, at + TAG_BYTES};
         return out->bytes <= 4 ? TESS_OK : unsound(mat, memory, at, "a short element is too long");
@@ -86,9 +94,6 @@ static tess_status read_element(tess_mat *mat, const uint8_t *memory, uint64_t a
 
 tess_status tess_mat_open(tess_context *ctx, const tess_infile *file, tess_mat *out)
 {
-    static const char way_out[] = "open it in EEGLAB and save it with File > Preferences > 'MATLAB "
-                                  "v6 format', or read it with MNE-Python (read_epochs_eeglab or "
-                                  "read_raw_eeglab) and give the result to tessera.autoreject";
     uint8_t head[HEADER_BYTES];
     const char *path = file->path;
     *out = (tess_mat){.ctx = ctx, .file = file, .path = path};
@@ -97,16 +102,15 @@ tess_status tess_mat_open(tess_context *ctx, const tess_infile *file, tess_mat *
                   file->bytes, sizeof head);
     }
     TESS_TRY(tess_infile_read(file, head, sizeof head, 0));
-    if (memcmp(head, "MATLAB 7.3 MAT-file", 19) == 0 || memcmp(head, "\x89HDF", 4) == 0) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "%s: a MAT file of version 7.3 (HDF5), which is not read: %s",
-                  path, way_out);
-    }
-    if (memcmp(head + 126, "MI", 2) == 0) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "%s: a big-endian MAT file, which is not read: %s", path,
-                  way_out);
-    }
-    if (memcmp(head + 126, "IM", 2) != 0 || head[125] != 1) {
-        TESS_FAIL(TESS_E_FORMAT, "%s: byte 124: no MAT file of version 5: %s", path, way_out);
+    out->is_swapped = memcmp(head + 126, "MI", 2) == 0;
+    const uint8_t version = out->is_swapped ? head[124] : head[125];
+    if ((memcmp(head + 126, "IM", 2) != 0 && !out->is_swapped) || version != 1) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: byte 124: no MAT file of version 5 or 7.3: open it in EEGLAB and save it "
+                  "with File > Preferences > 'MATLAB v6 format', or read it with MNE-Python "
+                  "(read_epochs_eeglab or read_raw_eeglab) and give the result to "
+                  "tessera.autoreject",
+                  path);
     }
     return TESS_OK;
 }
@@ -117,6 +121,10 @@ void tess_mat_close(tess_mat *mat)
         tess_mat_block *block = mat->blocks;
         mat->blocks = block->previous;
         tess_heap_free(&mat->ctx->heap, block, block->bytes, TESS_TAG_IO);
+    }
+    if (mat->image) {
+        mat->ctx->host.release(mat->ctx->host.user, mat->image, mat->image_bytes);
+        mat->image = NULL;
     }
 }
 
@@ -143,11 +151,12 @@ static tess_status unpack_data(tess_mat *mat, tess_unpacker *unpacker, const ele
     uint32_t tag[2];
     size_t got = 0;
     TESS_TRY(tess_unpacker_read(unpacker, tag, sizeof tag, &got));
-    if (got < sizeof tag || tag[0] != MI_MATRIX) {
+    if (got < sizeof tag || word_of(mat, tag[0]) != MI_MATRIX) {
         return unsound(mat, NULL, packed->data, "a compressed variable is no array");
     }
-    TESS_TRY(check_unpacked(mat, packed->data, packed->bytes, tag[1]));
-    const size_t bytes = sizeof(tess_mat_block) + TAG_BYTES + tag[1];
+    const uint32_t data_bytes = word_of(mat, tag[1]);
+    TESS_TRY(check_unpacked(mat, packed->data, packed->bytes, data_bytes));
+    const size_t bytes = sizeof(tess_mat_block) + TAG_BYTES + data_bytes;
     tess_mat_block *block = tess_heap_alloc(&mat->ctx->heap, bytes, TESS_TAG_IO, "a variable");
     if (!block) {
         return TESS_E_MEMORY;
@@ -157,11 +166,11 @@ static tess_status unpack_data(tess_mat *mat, tess_unpacker *unpacker, const ele
     mat->blocks = block;
     mat->unpacked_bytes += bytes;
     memcpy(block->data, tag, sizeof tag);
-    TESS_TRY(tess_unpacker_read(unpacker, block->data + TAG_BYTES, tag[1], &got));
-    if (got < tag[1]) {
+    TESS_TRY(tess_unpacker_read(unpacker, block->data + TAG_BYTES, data_bytes, &got));
+    if (got < data_bytes) {
         return unsound(mat, NULL, packed->data, "a compressed variable is shorter than it says");
     }
-    *place = (tess_mat_place){block->data, 0, TAG_BYTES + (uint64_t)tag[1]};
+    *place = (tess_mat_place){block->data, 0, TAG_BYTES + (uint64_t)data_bytes};
     return TESS_OK;
 }
 
@@ -188,8 +197,8 @@ static tess_status read_shape(tess_mat *mat, const uint8_t *memory, const elemen
     out->rank = (int32_t)(shape->bytes / 4);
     out->n_item = 1;
     for (int32_t i = 0; i < out->rank; i++) {
-        out->shape[i] = axes[i];
-        if (axes[i] < 0 || !tess_mul_i64(out->n_item, axes[i], &out->n_item)) {
+        out->shape[i] = (int32_t)word_of(mat, (uint32_t)axes[i]);
+        if (out->shape[i] < 0 || !tess_mul_i64(out->n_item, out->shape[i], &out->n_item)) {
             return unsound(mat, memory, shape->data, "an array has an impossible shape");
         }
     }
@@ -217,7 +226,7 @@ static tess_status read_array(tess_mat *mat, const tess_mat_place *place, tess_m
         return unsound(mat, memory, whole.data, "an array has no flags");
     }
     TESS_TRY(fetch(mat, memory, part.data, sizeof flags, flags));
-    out->array_class = (int32_t)(flags[0] & 0xff);
+    out->array_class = (int32_t)(word_of(mat, flags[0]) & 0xff);
     TESS_TRY(read_element(mat, memory, part.next, end, &part));
     TESS_TRY(read_shape(mat, memory, &part, out));
     TESS_TRY(read_element(mat, memory, part.next, end, &part));
@@ -234,14 +243,15 @@ tess_status tess_mat_next_variable(tess_mat *mat, int64_t *offset, tess_mat_arra
 {
     element e;
     *out = (tess_mat_array){0};
-    const uint64_t at = *offset > 0 ? (uint64_t)*offset : HEADER_BYTES;
-    if (at >= mat->file->bytes) {
+    const uint64_t bytes = mat->image ? mat->image_bytes : mat->file->bytes;
+    const uint64_t at = *offset > 0 ? (uint64_t)*offset : mat->image ? 0 : HEADER_BYTES;
+    if (at >= bytes) {
         *offset = -1;
         return TESS_OK;
     }
-    TESS_TRY(read_element(mat, NULL, at, mat->file->bytes, &e));
-    tess_mat_place place = {NULL, at, mat->file->bytes};
-    if (e.type == MI_COMPRESSED) {
+    TESS_TRY(read_element(mat, mat->image, at, bytes, &e));
+    tess_mat_place place = {mat->image, at, bytes};
+    if (e.type == MI_COMPRESSED && !mat->image) {
         TESS_TRY(unpack(mat, &e, &place));
     } else if (e.type != MI_MATRIX) {
         *offset = (int64_t)e.next; // nothing that EEGLAB writes
@@ -265,6 +275,7 @@ static tess_status read_names(tess_mat *mat, const tess_mat_array *array, tess_m
         return unsound(mat, memory, array->place.begin, "a struct has no length of field names");
     }
     TESS_TRY(fetch(mat, memory, length.data, sizeof width, &width));
+    width = (int32_t)word_of(mat, (uint32_t)width);
     TESS_TRY(read_element(mat, memory, length.next, end, &names));
     if (names.type != MI_INT8 || width < 1 || width > TESS_MAT_NAME_BYTES ||
         names.bytes % (uint64_t)width != 0) {

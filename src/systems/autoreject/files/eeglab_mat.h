@@ -1,4 +1,6 @@
-// MAT files of version 5, as far as EEGLAB's need them: little-endian, variables compressed or not.
+// MAT files of version 5, as far as EEGLAB's need them: of either byte order, variables compressed
+// or not. Those of version 7.3 are HDF5: their helper says what is in them as version 5 does
+// (include/tessera/sys/format.h, matlab), an image in memory.
 //
 // Nothing is believed: every size is checked against what encloses it, and nesting is followed only
 // as deep as the caller asks.
@@ -17,6 +19,7 @@ enum {
     TESS_MAT_SPARSE = 5,
     TESS_MAT_DOUBLE = 6,
     TESS_MAT_LAST_NUMBER = 15,
+    TESS_MAT_ELSEWHERE = 31, // of images: numbers that stay in the file, by the path of a data set
     TESS_MAT_MAX_RANK = 8,
     TESS_MAT_NAME_BYTES = 64,
 };
@@ -33,6 +36,9 @@ typedef struct tess_mat {
     tess_context *ctx;
     const tess_infile *file;
     const char *path;
+    bool is_swapped; // big-endian
+    uint8_t *image;  // of version 7.3, from the host; NULL: the file itself
+    size_t image_bytes;
     tess_mat_block *blocks; // unpacked variables
     uint64_t unpacked_bytes;
     uint64_t cached_at; // a window of the file, for the many small reads
@@ -50,7 +56,7 @@ typedef struct tess_mat_array {
     char name[TESS_MAT_NAME_BYTES];
 } tess_mat_array;
 
-// Checks signature, version and byte order. The file is borrowed.
+// Checks signature and version. The file is borrowed.
 TESS_MUST_CHECK tess_status tess_mat_open(tess_context *ctx, const tess_infile *file,
                                           tess_mat *out);
 void tess_mat_close(tess_mat *mat);
@@ -77,7 +83,8 @@ void tess_mat_struct_close(tess_mat_struct *s);
 TESS_MUST_CHECK tess_status tess_mat_field(const tess_mat_struct *s, int64_t item, const char *name,
                                            tess_mat_array *out);
 
-// The numbers of an array: type of storage (tess_dtype) and where they lie.
+// The numbers of an array: type of storage (tess_dtype) and where they lie, in the file's byte
+// order.
 TESS_MUST_CHECK tess_status tess_mat_numbers(tess_mat *mat, const tess_mat_array *array,
                                              int32_t *dtype, tess_mat_place *data);
 // The first number; *is_there false for empty arrays and those that are no numbers.
@@ -86,6 +93,9 @@ TESS_MUST_CHECK tess_status tess_mat_scalar(tess_mat *mat, const tess_mat_array 
 // Text as UTF-8, cut to capacity; a single number as it is written; "" for anything else.
 TESS_MUST_CHECK tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text,
                                           size_t capacity);
+// The path of the data set that holds the numbers; "" for anything else.
+TESS_MUST_CHECK tess_status tess_mat_elsewhere(tess_mat *mat, const tess_mat_array *array,
+                                               char *path, size_t capacity);
 // The k-th array of a cell array.
 TESS_MUST_CHECK tess_status tess_mat_cell(tess_mat *mat, const tess_mat_array *array, int64_t k,
                                           tess_mat_array *out);

@@ -34,6 +34,9 @@ static tess_status first_items(tess_mat *mat, const tess_mat_array *array, doubl
     } else {
         TESS_TRY(tess_infile_read(mat->file, raw, bytes, data.begin));
     }
+    if (mat->is_swapped) {
+        tess_ar_swap(raw, item, *n);
+    }
     tess_ar_convert(dtype, raw, 1, *n, 1, items);
     return TESS_OK;
 }
@@ -101,4 +104,17 @@ tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text
         snprintf(text, capacity, is_whole ? "%.0f" : "%.15g", value);
     }
     return TESS_OK;
+}
+
+tess_status tess_mat_elsewhere(tess_mat *mat, const tess_mat_array *array, char *path,
+                               size_t capacity)
+{
+    path[0] = '\0';
+    if (!mat->image || array->array_class != TESS_MAT_ELSEWHERE) {
+        return TESS_OK;
+    }
+    // Its path stands where the numbers would.
+    tess_mat_array text = *array;
+    text.array_class = TESS_MAT_CHAR;
+    return char_text(mat, &text, path, capacity);
 }

@@ -47,6 +47,18 @@ void tess_ar_convert(int32_t dtype, const void *src, int64_t stride, int64_t n, 
     }
 }
 
+void tess_ar_swap(void *items, size_t item_bytes, int64_t n)
+{
+    uint8_t *bytes = items;
+    for (int64_t i = 0; i < n; i++, bytes += item_bytes) {
+        for (size_t a = 0, b = item_bytes - 1; a < b; a++, b--) {
+            const uint8_t kept = bytes[a];
+            bytes[a] = bytes[b];
+            bytes[b] = kept;
+        }
+    }
+}
+
 tess_status tess_ar_samples_find(tess_autoreject_epochs *epochs, const char *header,
                                  const char *name, const char *extension, const char **out)
 {
@@ -93,7 +105,7 @@ tess_status tess_ar_samples_prepare(tess_autoreject_epochs *epochs, tess_ar_samp
                   (unsigned long long)item, (unsigned long long)bytes,
                   (unsigned long long)s->offset);
     }
-    if (s->memory) {
+    if (s->memory && !s->is_swapped) {
         return TESS_OK;
     }
     s->buffer_bytes = row > BUFFER_BYTES ? (size_t)row : BUFFER_BYTES;
@@ -101,15 +113,24 @@ tess_status tess_ar_samples_prepare(tess_autoreject_epochs *epochs, tess_ar_samp
     return s->buffer ? TESS_OK : TESS_E_MEMORY;
 }
 
-// Items at..at+n-1 of the block, through the buffer where they are in a file.
+// Items at..at+n-1 of the block, through the buffer unless they are in memory as they should be.
 static tess_status fetch(const tess_ar_samples *s, int64_t at, int64_t n, const uint8_t **items)
 {
     const uint64_t item = tess_dtype_bytes((tess_dtype)s->dtype);
     const uint64_t offset = (uint64_t)at * item;
-    *items = s->memory ? s->memory + offset : s->buffer;
-    return s->memory ? TESS_OK
-                     : tess_infile_read(s->file, s->buffer, (size_t)((uint64_t)n * item),
-                                        s->offset + offset);
+    const size_t bytes = (size_t)((uint64_t)n * item);
+    *items = s->buffer;
+    if (s->memory && !s->is_swapped) {
+        *items = s->memory + offset;
+    } else if (s->memory) {
+        memcpy(s->buffer, s->memory + offset, bytes);
+    } else {
+        TESS_TRY(tess_infile_read(s->file, s->buffer, bytes, s->offset + offset));
+    }
+    if (s->is_swapped) {
+        tess_ar_swap(s->buffer, (size_t)item, n);
+    }
+    return TESS_OK;
 }
 
 static tess_status read_interleaved(tess_context *ctx, const tess_ar_samples *s, int64_t first,

@@ -10,7 +10,8 @@ typedef struct tess_ar_samples {
     const char *path;        // of the file they come from, also where they are in memory
     uint64_t offset;         // of the first sample in the file
     const uint8_t *memory;   // all of them; NULL: file
-    int32_t dtype;           // little-endian integers, f32 or f64
+    int32_t dtype;           // integers, f32 or f64
+    bool is_swapped;         // big-endian
     int64_t n_channel;
     int64_t n_sample;
     int64_t n_time;        // samples of an epoch; of a continuous recording n_sample
@@ -40,6 +41,8 @@ TESS_MUST_CHECK tess_status tess_ar_samples_read_epochs(tess_context *ctx, void 
                                                         int64_t first, int64_t count,
                                                         const int64_t *channels, int64_t n_channel,
                                                         double *dst);
+// Turns the bytes of each of n items around.
+void tess_ar_swap(void *items, size_t item_bytes, int64_t n);
 // n items of a type, stride items apart, times factor, as doubles.
 void tess_ar_convert(int32_t dtype, const void *src, int64_t stride, int64_t n, double factor,
                      double *dst);
