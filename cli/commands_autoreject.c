@@ -82,9 +82,9 @@ static const cli_command commands[] = {
      .params = {tess_autoreject_transform_params, tess_autoreject_report_params,
                 tess_autoreject_epochs_params},
      .summary = "repair bad channels and leave out bad epochs by a model",
-     .output =
-         "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
-     .output_endings = ".fif|.fif.gz|.npy|.npz",
+     .output = "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .set, "
+               ".npy, .npz",
+     .output_endings = ".fif|.fif.gz|.set|.npy|.npz",
      .examples = "tessera autoreject transform subject-epo.fif -m model.json -o clean-epo.fif\n",
      .run = cmd_autoreject_transform},
     {.name = "autoreject fit-transform",
@@ -97,9 +97,9 @@ static const cli_command commands[] = {
      .params = {tess_autoreject_fit_params, tess_autoreject_transform_params,
                 tess_autoreject_report_params, tess_autoreject_epochs_params},
      .summary = "fit, then transform the same epochs",
-     .output =
-         "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
-     .output_endings = ".fif|.fif.gz|.npy|.npz",
+     .output = "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .set, "
+               ".npy, .npz",
+     .output_endings = ".fif|.fif.gz|.set|.npy|.npz",
      .examples = "tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report "
                  "clean.html\n",
      .run = cmd_autoreject_fit_transform},

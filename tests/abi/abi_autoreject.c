@@ -81,7 +81,7 @@ FIELD(tess_autoreject_epochs_config, window, 40);
 FIELD(tess_autoreject_epochs_config, overlap, 48);
 FIELD(tess_autoreject_epochs_config, sampling_hz, 56);
 FIELD(tess_autoreject_epochs_config, keep_annotated, 64);
-FIELD(tess_autoreject_epochs_config, reserved, 68);
+FIELD(tess_autoreject_epochs_config, proj, 68);
 FIELD(tess_autoreject_epochs_config, events, 72);
 FIELD(tess_autoreject_epochs_config, event, 80);
 FIELD(tess_autoreject_epochs_config, stim, 88);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from eeglab_files import N_TIME, N_TRIAL, NAMES, RATE, Mat5, Mat73, recording, s
 from tessera.autoreject import read_epochs
 
 pytest.importorskip("h5py")
+COMMAND = os.environ.get("TESSERA_COMMAND", "")
 
 
 def _volts(data: np.ndarray) -> np.ndarray:
@@ -146,3 +149,68 @@ def test_spoiled_files(tmp_path: Path, form: str) -> None:
         read_epochs(FORMS[form](path, wrong))
     with pytest.raises(tessera.Error, match=r"EEG|nbchan"):
         read_epochs(FORMS[form](path, {"nothing": 3.0}))
+
+
+def _cleaned(tmp_path: Path, name: str, *options: str) -> tuple[Path, Path]:
+    """Give a set and what the command writes of it when no epoch is bad enough to be touched."""
+    if not COMMAND:
+        pytest.skip("TESSERA_COMMAND is not set")
+    eeg = recording(samples(9))
+    for k, event in enumerate(eeg["event"]):
+        event["latency"] = 100.0 * k + 9
+    path = Mat5("<").write(tmp_path / "x.set", EEG=eeg)
+    out = tmp_path / name
+    search = ["--consensus", "1", "--n-interpolate", "1", "--n-fold", "3", "--n-split", "3"]
+    whole = [COMMAND, "autoreject", "fit-transform", path, "-o", out, *search, *options]
+    subprocess.run(whole, check=True, capture_output=True)
+    return path, out
+
+
+@pytest.mark.parametrize("options", [(), ("--double-precision",)])
+def test_sets_are_written(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path, out = _cleaned(tmp_path, "clean.set", *options)
+    _, fif = _cleaned(tmp_path, "clean-epo.fif", "--double-precision")
+    written, want = read_epochs(out), read_epochs(fif)
+    limit = 1e-15 if options else 6e-8  # a rounding of doubles, or of singles
+    np.testing.assert_allclose(written.get_data(), want.get_data(), rtol=limit, atol=1e-20)
+    assert written.ch_names == list(NAMES)
+    assert written.tmin == -0.0625
+    np.testing.assert_array_equal(written.events[:, 2], want.events[:, 2])
+    np.testing.assert_array_equal(written.events[:, 0], 8 + N_TIME * np.arange(len(written)))
+    before = read_epochs(path)._sensors.loc[:, :3]
+    np.testing.assert_allclose(written._sensors.loc[:, :3], before, rtol=1e-12)
+
+
+def test_written_sets_are_read_by_mne_and_scipy(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    io = pytest.importorskip("scipy.io")
+    _, out = _cleaned(tmp_path, "clean.set")
+    with mne.utils.use_log_level("ERROR"):
+        epochs = mne.read_epochs_eeglab(out, montage_units="mm")
+    ours = read_epochs(out)
+    np.testing.assert_array_equal(epochs.get_data(copy=False), ours.get_data())
+    assert epochs.ch_names == list(NAMES)
+    assert set(epochs.get_channel_types()) == {"eeg"}
+    assert set(epochs.event_id) == {"left", "right"}
+    assert epochs.tmin == -0.0625
+    got = np.array([c["loc"][:3] for c in epochs.info["chs"]])
+    np.testing.assert_allclose(got, ours._sensors.loc[:, :3], rtol=0, atol=1e-6)
+    eeg = io.loadmat(out, struct_as_record=False, squeeze_me=True)["EEG"]
+    assert (eeg.nbchan, eeg.trials, eeg.pnts) == (len(NAMES), len(ours), N_TIME)
+    assert [e.epoch for e in eeg.event] == list(range(1, len(ours) + 1))
+    assert all(e.latency % 100 == 9 for e in eeg.urevent)
+    assert "autoreject" in eeg.etc.tessera_provenance
+
+
+def test_a_set_is_not_overwritten(tmp_path: Path) -> None:
+    _, out = _cleaned(tmp_path, "clean.set")
+    before = out.read_bytes()
+    again = subprocess.run(
+        [COMMAND, "autoreject", "fit-transform", tmp_path / "x.set", "-o", out],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert again.returncode != 0
+    assert "exists" in again.stderr
+    assert out.read_bytes() == before

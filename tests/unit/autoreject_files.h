@@ -54,4 +54,14 @@ static inline void assert_text(const golden_texts *texts, int64_t i, const char 
     assert_string_equal(got, want);
 }
 
+// Opens a file without its projectors applied.
+static inline tess_status ar_open_as_stored(tess_context *ctx, const char *path,
+                                            tess_autoreject_epochs **epochs)
+{
+    tess_autoreject_epochs_config config;
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.proj = 0;
+    return tess_autoreject_epochs_open(ctx, path, &config, epochs);
+}
+
 #endif

@@ -129,7 +129,7 @@ static void check_samples(tess_context *ctx, const char *prefix, tess_autoreject
 static void check_epochs(tess_context *ctx, const char *prefix, const char *file)
 {
     tess_autoreject_epochs *epochs = NULL;
-    assert_ok(tess_autoreject_epochs_open(ctx, file, NULL, &epochs));
+    assert_ok(ar_open_as_stored(ctx, file, &epochs));
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
     assert_string_equal(info->format, "fif");
     assert_string_equal(info->path, file);
@@ -157,7 +157,7 @@ static void golden_epochs_are_read(void **state)
     }
     check_epochs(ctx, "fif_meg_", FORMATS "meg-epo.fif");
     tess_autoreject_epochs *epochs = NULL;
-    assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "epochs-epo.fif", NULL, &epochs));
+    assert_ok(ar_open_as_stored(ctx, FORMATS "epochs-epo.fif", &epochs));
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
     check_points(ctx, "fif_epochs_", info->sensors);
     golden_texts table = golden_read_texts(ctx, "fif_epochs_metadata_json");
@@ -173,7 +173,7 @@ static void what_only_meg_has_is_read(void **state)
     (void)state;
     tess_context *ctx = unit_context(1, 0);
     tess_autoreject_epochs *epochs = NULL;
-    assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "meg-epo.fif", NULL, &epochs));
+    assert_ok(ar_open_as_stored(ctx, FORMATS "meg-epo.fif", &epochs));
     const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(epochs)->sensors;
     double *transform = golden_f64(ctx, GOLDEN, "fif_meg_dev_head_t", NULL);
     double *coils = golden_f64(ctx, GOLDEN, "fif_meg_coil_type", NULL);
@@ -397,7 +397,7 @@ static void old_files_are_read(void **state)
     const char *path = unit_path("old-epo.fif");
     tess_autoreject_epochs *epochs = NULL;
     unit_write_file(path, bytes, n_byte);
-    assert_ok(tess_autoreject_epochs_open(ctx, path, NULL, &epochs));
+    assert_ok(ar_open_as_stored(ctx, path, &epochs));
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
     assert_int_equal(info->n_epoch, 6);
     assert_int_equal(info->n_original, 6);

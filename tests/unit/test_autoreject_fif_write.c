@@ -6,7 +6,7 @@
 static tess_autoreject_epochs *open_ok(tess_context *ctx, const char *path)
 {
     tess_autoreject_epochs *epochs = NULL;
-    assert_ok(tess_autoreject_epochs_open(ctx, path, NULL, &epochs));
+    assert_ok(ar_open_as_stored(ctx, path, &epochs));
     return epochs;
 }
 

@@ -140,7 +140,7 @@ typedef struct tess_autoreject_epochs_config {
     double overlap;         /* s, of the windows */
     double sampling_hz;     /* of .npy and .npz files without one; 0: not known */
     int32_t keep_annotated; /* 1: epochs that touch an annotation starting with "bad" are kept */
-    int32_t reserved;
+    int32_t proj;           /* 1: projectors are applied, as MNE does when it reads; 1 */
     /* Not in the table. */
     const char *events;  /* file of events (-eve.fif, .txt, BIDS .tsv, .npy); NULL: the recording's
                             own: epochs, trigger channel, markers or annotations */

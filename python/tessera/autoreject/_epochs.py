@@ -291,6 +291,7 @@ def read_epochs(
     overlap: float = FROM_TABLE,
     sampling_hz: float = FROM_TABLE,
     keep_annotated: bool = FROM_TABLE,
+    proj: bool = FROM_TABLE,
     memory_limit: int | str | None = None,
 ) -> EpochsFile:
     """Open epochs of a file without MNE; samples stay there until they are needed.
@@ -356,6 +357,7 @@ def read_epochs(
         "overlap": overlap,
         "sampling_hz": sampling_hz,
         "keep_annotated": keep_annotated,
+        "proj": proj,
     }
     with Session(memory_limit=memory_limit) as context:
         handle = _core.autoreject_epochs_open(

@@ -343,12 +343,28 @@ static tess_status make_info(tess_ar_fif_out *out, info_out *w)
     return TESS_OK;
 }
 
+// Whether projectors were applied that the source says are not.
+static bool is_projected(const info_out *w)
+{
+    const tess_autoreject_sensors *now = &w->epochs->sensors;
+    const tess_autoreject_sensors *then = &w->source->sensors;
+    for (int64_t k = 0; k < now->n_projector && k < then->n_projector; k++) {
+        if (now->projectors[k].is_active && !then->projectors[k].is_active) {
+            return true; // then all of them are
+        }
+    }
+    return false;
+}
+
 // Records of channels are patched; everything else of the source stays as it is.
 static bool edit_tag(void *user, tess_ar_fif_out *out, const tess_ar_fif_tag *tag)
 {
     info_out *w = user;
     const tess_ar_fif_file *file = w->source->file;
     const bool is_own = tag->block == w->source->info_block;
+    if (tag->kind == TESS_AR_FIF_PROJ_ACTIVE && is_projected(w)) {
+        return true; // written anew at the end of its block
+    }
     if (tag->kind == TESS_AR_FIF_COMMENT && is_own) {
         return w->provenance != NULL; // written anew at the end
     }
@@ -385,6 +401,9 @@ static void edit_end(void *user, tess_ar_fif_out *out, int64_t block)
 {
     info_out *w = user;
     tess_status status = TESS_OK;
+    if (w->source->file->blocks[block].kind == TESS_AR_FIF_B_PROJ_ITEM && is_projected(w)) {
+        tess_ar_fif_put_i32(out, TESS_AR_FIF_PROJ_ACTIVE, 1);
+    }
     if (block != w->source->info_block) {
         return;
     }

@@ -126,6 +126,9 @@ static tess_status read_file(tess_context *ctx, const char *path,
         TESS_TRY(tess_ar_select_epochs(config->event, epochs));
     }
     TESS_TRY(apply_config(ctx, path, config, epochs));
+    if (config->proj) {
+        TESS_TRY(tess_ar_apply_projectors(epochs));
+    }
     note_projectors(epochs);
     note_unused(config, is_continuous, epochs);
     const bool is_default = config->baseline == TESS_AR_BASELINE_DEFAULT;

@@ -71,6 +71,8 @@ TESS_MUST_CHECK tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epoch
                                                    double end_s);
 TESS_MUST_CHECK tess_status tess_ar_select_epochs(const char *events,
                                                   tess_autoreject_epochs *epochs);
+// project.c: all projectors are applied, also those that were before.
+TESS_MUST_CHECK tess_status tess_ar_apply_projectors(tess_autoreject_epochs *epochs);
 // metadata.c: only the rows kept[n] (ascending) of a table, as text or of the epochs themselves.
 TESS_MUST_CHECK tess_status tess_ar_metadata_rows(tess_text *out, const char *table,
                                                   const int64_t *kept, int64_t n);

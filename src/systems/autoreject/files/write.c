@@ -5,6 +5,7 @@
 #include "runtime/origin.h"
 #include "runtime/provenance.h"
 #include "runtime/watch.h"
+#include "systems/autoreject/files/eeglab_write.h"
 #include "systems/autoreject/files/recording.h"
 #include "tessera/io.h"
 
@@ -166,13 +167,16 @@ static tess_status write_epochs(tess_context *ctx, tess_autoreject_epochs *epoch
         return tess_ar_fif_write(ctx, epochs, path, config);
     }
     config->overwrite = tess_provenance_overwrite(ctx, path, config->provenance, config->overwrite);
+    if (ends_with(path, ".set")) {
+        return tess_ar_eeglab_write(ctx, epochs, path, config, n_kept);
+    }
     if (ends_with(path, ".npy")) {
         return write_npy(ctx, epochs, path, config, shape);
     }
     if (ends_with(path, ".npz")) {
         return write_npz(ctx, epochs, path, config, shape);
     }
-    TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .npy or .npz", path);
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .set, .npy or .npz", path);
 }
 
 tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epochs *epochs,

@@ -3,9 +3,9 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "systems/autoreject/epochs/projection.h"
 #include "systems/autoreject/interpolation/coils.h"
 #include "systems/autoreject/interpolation/positions.h"
-#include "systems/autoreject/interpolation/projection.h"
 
 #include <math.h>
 #include <string.h>

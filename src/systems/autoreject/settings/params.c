@@ -21,6 +21,8 @@ static const tess_param epochs_params[] = {
      "sampling rate of files that do not say it"},
     {"keep_annotated", TESS_PARAM_FLAG, FIELD(keep_annotated), 0, 0, 1, NULL, "",
      "keep epochs that touch an annotation starting with bad"},
+    {"proj", TESS_PARAM_FLAG, FIELD(proj), 1, 0, 1, NULL, "",
+     "apply the projectors of the file, as MNE does when it reads one"},
 };
 #undef CONFIG
 

@@ -1,4 +1,4 @@
-#include "systems/autoreject/interpolation/projection.h"
+#include "systems/autoreject/epochs/projection.h"
 
 #include "numerics/symmetric.h"
 
