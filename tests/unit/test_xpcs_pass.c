@@ -218,6 +218,32 @@ static void a_request_to_stop_is_heard(void **state)
     fixture_close(&f);
 }
 
+static void weights_of_angles_have_a_shape(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 4);
+    tess_xpcs_fit_config config;
+    tess_xpcs_fit_config_init(&config, sizeof config);
+    tess_xp_weights w;
+    config.sigma = 0.5;
+    config.shear_weights = 1;
+    // Of a flow that is said, and as it comes.
+    config.shear_min_weight = 0.05;
+    config.shear_exponent = 2.5;
+    config.shear_normalize = 0;
+    config.shear_phi0 = -30;
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, &w));
+    double want[3];
+    for (int a = 0; a < 3; a++) {
+        const double along = fabs(cos((-30 - f.data->info.phi[a]) * (double)NAIVE_PI / 180));
+        want[a] = 4 * (0.05 + 0.95 * pow(along, 2.5));
+    }
+    assert_near(w.inverse_variance, want, 3, 1e-14);
+    tess_xp_weights_destroy(&w);
+    fixture_close(&f);
+}
+
 static void weights_follow_the_options(void **state)
 {
     (void)state;
@@ -314,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_pass_says_what_memory_it_takes),
         cmocka_unit_test(points_share_a_sweep),
         cmocka_unit_test(a_request_to_stop_is_heard),
+        cmocka_unit_test(weights_of_angles_have_a_shape),
         cmocka_unit_test(weights_follow_the_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

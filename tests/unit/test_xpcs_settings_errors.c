@@ -4,6 +4,7 @@
 #include "tessera/xpcs.h"
 #include "unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,13 +146,20 @@ static const wrong values[] = {
     {STATIC "optimization: {nlsq: {anti_degeneracy: {regularization: {enable: true}}}}\n",
      "per_angle_mode to averaged or fourier"},
     {STATIC "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {alpha: 2.0}}}}\n",
-     "shear_weighting.alpha: 2 is not done: optimization.nlsq.shear_weights weighs"},
+     "shear_weighting.alpha: counts where angles are weighed; set "
+     "optimization.nlsq.shear_weights to true"},
     {STATIC "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {min_weight: 0.1}}}}\n",
-     "shear_weighting.min_weight: 0.1 is not done"},
+     "shear_weighting.min_weight: counts where"},
     {STATIC "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {normalize: false}}}}\n",
-     "shear_weighting.normalize: 0 is not done"},
-    {STATIC "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {initial_phi0: 3}}}}\n",
-     "weights follow phi0 of initial_parameters"},
+     "shear_weighting.normalize: counts where"},
+    {STATIC "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {initial_phi0: 0}}}}\n",
+     "shear_weighting.initial_phi0: counts where"},
+    {STATIC "optimization: {nlsq: {shear_weights: true, anti_degeneracy: {shear_weighting: "
+            "{enable: false}}}}\n",
+     "shear_weighting.enable: false contradicts optimization.nlsq.shear_weights"},
+    {STATIC "optimization: {nlsq: {shear_weights: true, anti_degeneracy: {shear_weighting: "
+            "{update_frequency: 50}}}}\n",
+     "weights stay those of phi0 in initial_parameters"},
     {STATIC "optimization: {nlsq: {cmaes: {refine_with_nlsq: false}}}\n", "to the last digit"},
     {STATIC "optimization: {nlsq: {cmaes: {refinement_loss: huber}}}\n",
      "set optimization.nlsq.loss to huber"},
@@ -346,6 +354,49 @@ static void what_odd_files_mean(void **state)
     tess_xpcs_settings_destroy(settings);
 }
 
+#define LAMINAR                                                                                    \
+    "analysis_mode: laminar_flow\n"                                                                \
+    "analyzer_parameters: {geometry: {stator_rotor_gap: 2000000}}\n"
+
+// Keys of anti_degeneracy that the original has on by default act where they are not.
+static void what_angles_weigh(void **state)
+{
+    (void)state;
+    tess_xpcs_settings *settings = NULL;
+    assert_ok(load_text(LAMINAR "optimization: {nlsq: {shear_weights: true, anti_degeneracy: "
+                                "{shear_weighting: {enable: true, alpha: 2, min_weight: 0.1, "
+                                "normalize: false, initial_phi0: -30}}}}\n",
+                        0, &settings));
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(settings);
+    assert_true(info->fit.shear_weights && info->fit.shear_exponent == 2);
+    assert_true(info->fit.shear_min_weight == 0.1 && info->fit.shear_normalize == 0);
+    assert_true(info->fit.shear_phi0 == -30);
+    assert_contains(info->notices, "1 key of the original without effect here: "
+                                   "optimization.nlsq.anti_degeneracy.shear_weighting.enable\n");
+    tess_xpcs_settings_destroy(settings);
+
+    assert_ok(load_text(LAMINAR "optimization: {nlsq: {anti_degeneracy: {shear_weighting: {enable: "
+                                "true, alpha: 1.0, update_frequency: 50}}}}\n",
+                        0, &settings));
+    info = tess_xpcs_settings_get_info(settings);
+    assert_true(!info->fit.shear_weights && isnan(info->fit.shear_phi0));
+    assert_contains(info->notices, "3 keys of the original without effect here");
+    assert_contains(info->notices, "shear_weighting.enable: angles weigh alike, as in the");
+    tess_xpcs_settings_destroy(settings);
+
+    assert_ok(load_text(LAMINAR "optimization: {nlsq: {anti_degeneracy: {enable: false, "
+                                "per_angle_mode: constant}}}\n",
+                        0, &settings));
+    info = tess_xpcs_settings_get_info(settings);
+    assert_int_equal(info->fit.scaling, TESS_XPCS_SCALING_INDIVIDUAL);
+    assert_contains(info->notices, "anti_degeneracy.enable false: every angle has a contrast");
+    assert_ok(tess_xpcs_settings_set(settings, "optimization.nlsq.anti_degeneracy.per_angle_mode",
+                                     "averaged"));
+    info = tess_xpcs_settings_get_info(settings);
+    assert_int_equal(info->fit.scaling, TESS_XPCS_SCALING_AVERAGED);
+    tess_xpcs_settings_destroy(settings);
+}
+
 static void lenient_files_keep_what_is_known(void **state)
 {
     (void)state;
@@ -430,11 +481,17 @@ int main(void)
     const struct CMUnitTest without_yaml[] = {cmocka_unit_test(json_is_read_as_well),
                                               cmocka_unit_test(missing_file)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_keys),         cmocka_unit_test(wrong_syntax),
-        cmocka_unit_test(wrong_values),         cmocka_unit_test(values_that_do_not_fit_together),
-        cmocka_unit_test(missing_file),         cmocka_unit_test(odd_but_right),
-        cmocka_unit_test(what_odd_files_mean),  cmocka_unit_test(lenient_files_keep_what_is_known),
-        cmocka_unit_test(json_is_read_as_well), cmocka_unit_test(large_files_end_soon),
+        cmocka_unit_test(unknown_keys),
+        cmocka_unit_test(wrong_syntax),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(values_that_do_not_fit_together),
+        cmocka_unit_test(missing_file),
+        cmocka_unit_test(odd_but_right),
+        cmocka_unit_test(what_odd_files_mean),
+        cmocka_unit_test(what_angles_weigh),
+        cmocka_unit_test(lenient_files_keep_what_is_known),
+        cmocka_unit_test(json_is_read_as_well),
+        cmocka_unit_test(large_files_end_soon),
     };
     return TESS_HAVE_YAML ? cmocka_run_group_tests(tests, setup, teardown)
                           : cmocka_run_group_tests(without_yaml, setup, teardown);

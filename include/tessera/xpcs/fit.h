@@ -45,7 +45,7 @@ typedef struct tess_xpcs_fit_config {
     int32_t uncertainty;    /* choice: covariance block_bootstrap profile auto */
     int32_t absolute_sigma; /* 1: covariance is not multiplied by reduced chi2 */
     int32_t compat_xtol;    /* 1: xtol on the plain norm of x, as scipy and the original */
-    int32_t shear_weights;  /* 1: angles weigh 0.3 + 0.7 |cos(phi0 - phi)|, normalised to mean 1 */
+    int32_t shear_weights;  /* 1: angles weigh m + (1 - m) |cos(phi0 - phi)|^p; see below */
     int32_t fast;           /* 1: no progress, checks and checkpoints */
     double sigma;           /* of SIGMA_CONSTANT */
     double f_scale;         /* of robust losses, in sigma */
@@ -93,6 +93,12 @@ typedef struct tess_xpcs_fit_config {
     int32_t keep_finished;      /* 1: a finished fit leaves a checkpoint from which a resume has
                                    its result at once, to the bit, until results are written and
                                    tess_checkpoint_clear() is called; 0: it leaves none */
+    /* Of shear_weights; all but phi0 in the table. */
+    double shear_min_weight; /* m, 0.3 */
+    double shear_exponent;   /* p, 1 */
+    double shear_phi0;       /* degrees; NaN: that of the start */
+    int32_t shear_normalize; /* 1: their mean is 1 */
+    int32_t reserved;
 } tess_xpcs_fit_config;
 
 TESS_API void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size);

@@ -48,6 +48,9 @@ class FitKeywords(ModelKeywords, total=False):
     absolute_sigma: bool
     compat_xtol: bool
     shear_weights: bool
+    shear_min_weight: float
+    shear_exponent: float
+    shear_normalize: bool
     fast: bool
     ftol: float
     xtol: float

@@ -21,7 +21,8 @@ static tess_hash hash_vectors(const tess_xp_problem *problem)
                    {config->contrast, n_angle * sizeof(double)},
                    {config->offset, n_angle * sizeof(double)},
                    {config->scaling_lower, sizeof config->scaling_lower},
-                   {config->scaling_upper, sizeof config->scaling_upper}};
+                   {config->scaling_upper, sizeof config->scaling_upper},
+                   {&config->shear_phi0, sizeof config->shear_phi0}};
     tess_hash hash = {0, 0};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         tess_hash_mix(&hash, vectors[i].data, vectors[i].data ? vectors[i].bytes : 0);

@@ -40,22 +40,30 @@ static tess_status weigh_points(tess_xp_weights *w, tess_xpcs_data *data,
     }
 }
 
-static void weigh_angles(tess_xp_weights *w, const tess_xpcs_data *data, double phi0)
+static double weight_of(const tess_xpcs_fit_config *config, double phi)
+{
+    const double least = config->shear_min_weight;
+    double sine = 0;
+    double cosine = 0;
+    tess_sin_cos_degrees(phi, &sine, &cosine);
+    return least + (1 - least) * pow(fabs(cosine), config->shear_exponent);
+}
+
+static void weigh_angles(tess_xp_weights *w, const tess_xpcs_data *data,
+                         const tess_xpcs_fit_config *config, double phi0)
 {
     const int64_t n_angle = data->info.n_angle;
-    double sum = 0;
-    for (int pass = 0; pass < 2; pass++) {
+    const double flow = isnan(config->shear_phi0) ? phi0 : config->shear_phi0;
+    double mean = 1;
+    if (config->shear_normalize) {
+        double sum = 0;
         for (int64_t a = 0; a < n_angle; a++) {
-            double sine = 0;
-            double cosine = 0;
-            tess_sin_cos_degrees(phi0 - data->info.phi[a], &sine, &cosine);
-            const double weight = 0.3 + 0.7 * fabs(cosine);
-            if (pass == 0) {
-                sum += weight;
-            } else {
-                w->inverse_variance[a] *= weight * (double)n_angle / sum;
-            }
+            sum += weight_of(config, flow - data->info.phi[a]);
         }
+        mean = sum / (double)n_angle;
+    }
+    for (int64_t a = 0; a < n_angle; a++) {
+        w->inverse_variance[a] *= weight_of(config, flow - data->info.phi[a]) / mean;
     }
 }
 
@@ -87,7 +95,7 @@ tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
         return status;
     }
     if (config->shear_weights) {
-        weigh_angles(out, data, phi0);
+        weigh_angles(out, data, config, phi0);
     }
     return TESS_OK;
 }

@@ -15,7 +15,7 @@ typedef struct tess_xp_weights {
     int32_t reserved;
 } tess_xp_weights;
 
-// By sigma_mode; with shear_weights angles weigh 0.3 + 0.7 |cos(phi0 - phi)| besides, 1 on average.
+// By sigma_mode; with shear_weights angles weigh by their cosine with the flow besides.
 // TESS_E_NUMERIC where a deviation comes out as 0.
 TESS_MUST_CHECK tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
                                                    const tess_xpcs_fit_config *config, double phi0,

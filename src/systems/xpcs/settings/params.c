@@ -2,6 +2,7 @@
 #include "base/struct_read.h"
 #include "tessera/xpcs.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define FIELD(field) offsetof(CONFIG, field)
@@ -113,7 +114,13 @@ static const tess_param fit_params[] = {
     {"compat_xtol", TESS_PARAM_FLAG, FIELD(compat_xtol), 0, 0, 1, NULL, "",
      "measure steps by the plain norm of the parameters as scipy and the original do"},
     {"shear_weights", TESS_PARAM_FLAG, FIELD(shear_weights), 0, 0, 1, NULL, "",
-     "weigh angles by 0.3 + 0.7 abs(cos(phi0 - phi))"},
+     "weigh angles by m + (1 - m) abs(cos(phi0 - phi))^p, phi0 that of the start"},
+    {"shear_min_weight", TESS_PARAM_REAL, FIELD(shear_min_weight), 0.3, 0, 1, NULL, "",
+     "m of shear_weights: what an angle across the flow weighs"},
+    {"shear_exponent", TESS_PARAM_REAL, FIELD(shear_exponent), 1, 0, 1000, NULL, "",
+     "p of shear_weights"},
+    {"shear_normalize", TESS_PARAM_FLAG, FIELD(shear_normalize), 1, 0, 1, NULL, "",
+     "let shear_weights be 1 on average"},
     {"fast", TESS_PARAM_FLAG, FIELD(fast), 0, 0, 1, NULL, "",
      "no progress, no numeric checks between passes, no checkpoints"},
     {"ftol", TESS_PARAM_REAL, FIELD(ftol), 1e-8, 0, 1, NULL, "",
@@ -176,6 +183,7 @@ void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size)
     }
     defaults.checkpoint_every_s = 60;
     defaults.keep_checkpoints = 3;
+    defaults.shear_phi0 = (double)NAN;
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 

@@ -118,28 +118,6 @@ static void resolve_sigma(tess_xp_resolution *r)
     }
 }
 
-static void resolve_scaling(tess_xp_resolution *r)
-{
-    const tess_xp_value *mode =
-        tess_xp_said(r->settings, "optimization.nlsq.anti_degeneracy.per_angle_mode");
-    if (mode == NULL) {
-        return;
-    }
-    r->info.fit.scaling = (int32_t)mode->number;
-    if (r->info.fit.scaling != TESS_XPCS_SCALING_AUTO) {
-        return;
-    }
-    if (r->info.model.mode == TESS_XPCS_LAMINAR_FLOW) {
-        tess_text_printf(&r->notices, "per_angle_mode auto fits one contrast and offset for all "
-                                      "angles if there are many, which shifts parameters where "
-                                      "contrasts differ; individual does not\n");
-    } else {
-        // The original applies it to laminar flow alone.
-        r->info.fit.scaling = TESS_XPCS_SCALING_INDIVIDUAL;
-        tess_text_printf(&r->notices, "per_angle_mode auto means individual for static modes\n");
-    }
-}
-
 // What the table offers for a key that needs a value although nobody gave one.
 static const char *offered(const char *path)
 {
@@ -299,7 +277,7 @@ static void report_keys(tess_xp_resolution *r, int32_t use, const char *what)
     int64_t n = 0;
     for (int64_t i = 0; i < r->settings->n_value; i++) {
         const tess_xp_value *value = r->settings->values[i];
-        n += value->n_shadow == 0 && value->row->use == use;
+        n += value->n_shadow == 0 && tess_xp_use_of(value) == use;
     }
     if (n == 0) {
         return;
@@ -308,7 +286,7 @@ static void report_keys(tess_xp_resolution *r, int32_t use, const char *what)
     int64_t shown = 0;
     for (int64_t i = 0; i < r->settings->n_value && shown < NAMED_KEYS; i++) {
         const tess_xp_value *value = r->settings->values[i];
-        if (value->n_shadow == 0 && value->row->use == use) {
+        if (value->n_shadow == 0 && tess_xp_use_of(value) == use) {
             tess_text_printf(&r->notices, "%s%s", shown > 0 ? ", " : "", value->path);
             shown++;
         }
@@ -333,7 +311,7 @@ static tess_status resolve_all(tess_xp_resolution *r)
     TESS_TRY(tess_xp_resolve_sampling(r));
     TESS_TRY(tess_xp_resolve_params(r));
     resolve_sigma(r);
-    resolve_scaling(r);
+    TESS_TRY(tess_xp_resolve_angles(r));
     resolve_old(r);
     resolve_search(r);
     resolve_streaming(r);

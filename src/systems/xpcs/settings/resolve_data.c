@@ -229,37 +229,21 @@ static tess_status resolve_filter(tess_xp_resolution *r)
     return TESS_OK;
 }
 
-// Numbers that are as the original has them by default, or would change a result.
+// Where the original has another default, it would change a result.
 static tess_status refuse_others(const tess_xp_resolution *r)
 {
-#define SHEAR "optimization.nlsq.anti_degeneracy.shear_weighting."
-    static const char weights[] = "is not done: optimization.nlsq.shear_weights weighs, linear in "
-                                  "the shear, by 0.3 at least and 1 on the mean; remove it";
-    static const struct {
-        const char *path;
-        double value;
-        const char *remedy;
-    } fixed[] = {
-        {SHEAR "alpha", 1, weights},
-        {SHEAR "min_weight", 0.3, weights},
-        {SHEAR "normalize", 1, weights},
-        {SHEAR "initial_phi0", (double)NAN,
-         "is not read: weights follow phi0 of initial_parameters"},
-        {"optimization.nlsq.cmaes.refine_with_nlsq", 1,
-         "is not done: every minimum is found to the last digit; set it to true"},
-    };
-#undef SHEAR
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const tess_xp_value *said = tess_xp_said(r->settings, fixed[i].path);
-        if (said != NULL && !said->is_null && said->number != fixed[i].value) {
-            return tess_xp_complain(r->settings, said, "%g %s", said->number, fixed[i].remedy);
-        }
+    const tess_xp_value *refine =
+        tess_xp_said(r->settings, "optimization.nlsq.cmaes.refine_with_nlsq");
+    if (refine != NULL && refine->number == 0) {
+        return tess_xp_complain(r->settings, refine,
+                                "is not done: every minimum is found to the last digit; set it to "
+                                "true");
     }
-    static const char loss[] = "optimization.nlsq.cmaes.refinement_loss";
-    const tess_xp_value *said = tess_xp_said(r->settings, loss);
-    if (said != NULL && !said->is_null && strcmp(said->node->text, "linear") != 0) {
-        return tess_xp_complain(r->settings, said, "is not read: set optimization.nlsq.loss to %s",
-                                said->node->text);
+    const tess_xp_value *loss =
+        tess_xp_said(r->settings, "optimization.nlsq.cmaes.refinement_loss");
+    if (loss != NULL && strcmp(loss->node->text, "linear") != 0) {
+        return tess_xp_complain(r->settings, loss, "is not read: set optimization.nlsq.loss to %s",
+                                loss->node->text);
     }
     return TESS_OK;
 }

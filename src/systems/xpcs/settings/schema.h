@@ -29,13 +29,14 @@ typedef enum tess_xp_setting_use {
 } tess_xp_setting_use;
 
 enum {
-    TESS_XP_NULL = 1,     // null stands for "not said"
-    TESS_XP_AUTO = 2,     // and so does auto
-    TESS_XP_POSITIVE = 4, // zero is out of range, too
-    TESS_XP_HELD = 8,     // checked by its row, but what follows is decided in resolve.c
-    TESS_XP_MINIMAL = 16, // part of the minimal template
-    TESS_XP_NEGATED = 32, // stored as 1 - value
-    TESS_XP_SPELLING = 64 // another place for a key; templates leave it out
+    TESS_XP_NULL = 1,      // null stands for "not said"
+    TESS_XP_AUTO = 2,      // and so does auto
+    TESS_XP_POSITIVE = 4,  // zero is out of range, too
+    TESS_XP_HELD = 8,      // checked by its row, but what follows is decided in resolve.c
+    TESS_XP_MINIMAL = 16,  // part of the minimal template
+    TESS_XP_NEGATED = 32,  // stored as 1 - value
+    TESS_XP_SPELLING = 64, // another place for a key; templates leave it out
+    TESS_XP_AT_REST = 128  // without effect while it says what its example says
 };
 
 #define TESS_XP_NOWHERE UINT32_MAX

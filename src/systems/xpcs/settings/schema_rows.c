@@ -55,10 +55,12 @@
 #define IGNORED(key, text)                                                                         \
     ROW(key, TESS_XP_ANY, TESS_XP_NO_EFFECT, TESS_XP_NULL, TESS_XP_NOWHERE, 0, 0, NULL, "", text,  \
         NULL)
-// Without effect as long as it is what the original has by default: anything else is refused.
-#define HARMLESS(key, kind, low, high, text)                                                       \
-    ROW(key, kind, TESS_XP_NO_EFFECT, TESS_XP_NULL | TESS_XP_HELD, TESS_XP_NOWHERE, low, high,     \
-        NULL, "", text, NULL)
+// Without effect as long as it is what the original has by default; resolve_*.c takes the rest.
+#define RESTING(key, kind, low, high, text, rest)                                                  \
+    ROW(key, kind, TESS_XP_USED, TESS_XP_NULL | TESS_XP_HELD | TESS_XP_SPELLING | TESS_XP_AT_REST, \
+        TESS_XP_NOWHERE, low, high, NULL, "", text, rest)
+#define RESTING_FIT(key, name, text, rest)                                                         \
+    FIT_AS(key, name, TESS_XP_NULL | TESS_XP_SPELLING | TESS_XP_AT_REST, text, rest)
 
 #define NOWHERE TESS_XP_NOWHERE
 
@@ -307,10 +309,10 @@ static const tess_xp_setting rows[] = {
         "an error: initial_parameters.values is the start; run once for each other", NULL),
     FLAG("optimization.nlsq.cmaes.enable", TESS_XP_HELD, NOWHERE,
          "read as a search from 32 starts, which takes its place", "false"),
-    HARMLESS("optimization.nlsq.cmaes.refine_with_nlsq", TESS_XP_BOOL, 0, 1,
-             "false is an error: every minimum is found to the last digit"),
-    HARMLESS("optimization.nlsq.cmaes.refinement_loss", TESS_XP_TEXT, 0, 0,
-             "anything but linear is an error: optimization.nlsq.loss says it"),
+    RESTING("optimization.nlsq.cmaes.refine_with_nlsq", TESS_XP_BOOL, 0, 1,
+            "false is an error: every minimum is found to the last digit", "true"),
+    RESTING("optimization.nlsq.cmaes.refinement_loss", TESS_XP_TEXT, 0, 0,
+            "anything but linear is an error: optimization.nlsq.loss says it", "linear"),
     IGNORED("optimization.nlsq.cmaes.**",
             "tuning of a search whose place multi_start takes: where it ends, the fit begins"),
     FLAG("optimization.nlsq.quality_validation.enable", TESS_XP_HELD, NOWHERE,
@@ -334,8 +336,11 @@ static const tess_xp_setting rows[] = {
     IGNORED("optimization.nlsq.hybrid_streaming.**", why_exact),
     IGNORED("optimization.nlsq.recovery.**", why_exact),
     IGNORED("optimization.nlsq.shear_transforms.**", "parameters are scaled by the Jacobian"),
-    IGNORED("optimization.nlsq.anti_degeneracy.enable", why_scaling),
-    IGNORED("optimization.nlsq.anti_degeneracy.fourier_auto_threshold", why_scaling),
+    RESTING("optimization.nlsq.anti_degeneracy.enable", TESS_XP_BOOL, 0, 1,
+            "false: every angle has a contrast and an offset, whatever per_angle_mode says",
+            "true"),
+    IGNORED("optimization.nlsq.anti_degeneracy.fourier_auto_threshold",
+            "fourier is what per_angle_mode says alone, in the original, too"),
     IGNORED("optimization.nlsq.anti_degeneracy.hierarchical.**", why_scaling),
     FLAG("optimization.nlsq.anti_degeneracy.regularization.enable", TESS_XP_HELD | TESS_XP_SPELLING,
          NOWHERE,
@@ -344,17 +349,20 @@ static const tess_xp_setting rows[] = {
          "false"),
     IGNORED("optimization.nlsq.anti_degeneracy.regularization.**", why_scaling),
     IGNORED("optimization.nlsq.anti_degeneracy.gradient_monitoring.**", why_scaling),
-    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.alpha", TESS_XP_REAL, 0, 1e9,
-             "anything but 1 is an error: weights are linear in the shear"),
-    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.min_weight", TESS_XP_REAL, 0, 1,
-             "anything but 0.3 is an error: it is the least weight"),
-    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.normalize", TESS_XP_BOOL, 0, 1,
-             "false is an error: weights have a mean of 1"),
-    HARMLESS("optimization.nlsq.anti_degeneracy.shear_weighting.initial_phi0", TESS_XP_REAL, -360,
-             360, "an error: weights follow phi0 of initial_parameters"),
-    IGNORED("optimization.nlsq.anti_degeneracy.shear_weighting.**",
+    RESTING("optimization.nlsq.anti_degeneracy.shear_weighting.enable", TESS_XP_BOOL, 0, 1,
             "the original weighs in its hybrid streaming alone; optimization.nlsq.shear_weights "
-            "weighs at any size"),
+            "weighs at any size, with the numbers below",
+            "true"),
+    RESTING_FIT("optimization.nlsq.anti_degeneracy.shear_weighting.alpha", "shear_exponent",
+                "power of the cosine in shear_weights; an error without them", "1"),
+    RESTING_FIT("optimization.nlsq.anti_degeneracy.shear_weighting.min_weight", "shear_min_weight",
+                "weight across the flow in shear_weights; an error without them", "0.3"),
+    RESTING_FIT("optimization.nlsq.anti_degeneracy.shear_weighting.normalize", "shear_normalize",
+                "false leaves the mean of shear_weights as it is; an error without them", "true"),
+    RESTING("optimization.nlsq.anti_degeneracy.shear_weighting.initial_phi0", TESS_XP_REAL, -360,
+            360, "flow that shear_weights follow; an error without them", NULL),
+    IGNORED("optimization.nlsq.anti_degeneracy.shear_weighting.update_frequency",
+            "an error with shear_weights, which stay as they are"),
     FLAG("optimization.streaming.enable_checkpoints", TESS_XP_HELD, NOWHERE,
          "keep checkpoints of long fits", "false"),
     TEXT("optimization.streaming.checkpoint_dir", TESS_XP_NULL | TESS_XP_HELD, NOWHERE,

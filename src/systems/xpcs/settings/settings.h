@@ -59,6 +59,9 @@ const tess_xp_value *tess_xp_value_of(const tess_xpcs_settings *settings, const 
 // The same, NULL for nulls, too.
 const tess_xp_value *tess_xp_said(const tess_xpcs_settings *settings, const char *path);
 
+// What a value in force does: its row's use, or nothing where it says what stands anyway.
+int32_t tess_xp_use_of(const tess_xp_value *value);
+
 // Makes text of a file harmless to a terminal: ? for control characters. Returns text.
 char *tess_xp_tame(char *text);
 
@@ -90,6 +93,8 @@ TESS_MUST_CHECK tess_status tess_xp_resolve(tess_xpcs_settings *settings);
 // Its parts: parameters (start, bounds, fixed, scales), and data (paths, ranges, frames, cache).
 TESS_MUST_CHECK tess_status tess_xp_resolve_params(tess_xp_resolution *r);
 TESS_MUST_CHECK tess_status tess_xp_resolve_data(tess_xp_resolution *r);
+// What angles have in common, and what each weighs.
+TESS_MUST_CHECK tess_status tess_xp_resolve_angles(tess_xp_resolution *r);
 // Sampling but the priors, which come with the parameters and find their room here.
 TESS_MUST_CHECK tess_status tess_xp_resolve_sampling(tess_xp_resolution *r);
 

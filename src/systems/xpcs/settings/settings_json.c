@@ -156,7 +156,7 @@ static void put_keys(tess_json *json, const tess_xpcs_settings *settings, const 
     tess_json_array_begin(json, key);
     for (int64_t i = 0; i < settings->n_value; i++) {
         const tess_xp_value *value = settings->values[i];
-        if (value->n_shadow == 0 && value->row->use == use) {
+        if (value->n_shadow == 0 && tess_xp_use_of(value) == use) {
             tess_json_text(json, NULL, value->path);
         }
     }
