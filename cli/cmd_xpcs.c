@@ -184,9 +184,7 @@ static void forget_checkpoints(cli *c, const xpcs_job *j)
 {
     const char *folder = j->fit_config.fast ? NULL : j->fit_config.checkpoint_dir;
 
-    if (j->draws_folder && tess_checkpoint_clear(c->ctx, j->draws_folder) != TESS_OK) {
-        console_note("%s; remove %s by hand", tess_last_error(), j->draws_folder);
-    }
+    xpcs_forget_draws(c, j);
     if (folder && tess_checkpoint_clear(c->ctx, folder) != TESS_OK) {
         console_note("%s; remove %s by hand", tess_last_error(), folder);
     }

@@ -45,10 +45,32 @@ static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
              "acceptance that steps are made for (default 0.85)"),                                 \
         TEXT("max-tree-depth", xpcs.max_tree_depth, "N",                                           \
              "doublings of a path at most (default 10)"),                                          \
+        TEXT("max-attempts", xpcs.max_attempts, "N",                                               \
+             "runs at most, while more than 5 % of the paths diverge (default 3)"),                \
+        CHOICE("sampler", xpcs.sampler, "nuts|laplace|consensus",                                  \
+               "NUTS on all data (default); at once from a normal at the maximum, weighed; or "    \
+               "parts of the data by NUTS, combined"),                                             \
+        CHOICE("surrogate", xpcs.surrogate, "auto|off|on",                                         \
+               "a polynomial proposes, all data accept: exact, one evaluation a draw (default "    \
+               "auto: where it is near enough)"),                                                  \
+        CHOICE("modes", xpcs.modes, "on|off",                                                      \
+               "look for hills at the other minima of the fit, and weigh them (default on)"),      \
+        CHOICE("coords", xpcs.coords, "logit|upstream",                                            \
+               "coordinates of the chains; the original's have priors of their own"),              \
+        CHOICE("draw-scaling", xpcs.draw_scaling,                                                  \
+               "fit|individual|averaged|constant|constant_averaged|auto",                          \
+               "contrast and offset of the draws (default: as --scaling of the fit)"),             \
         CHOICE("priors", xpcs.priors, "wide|upstream",                                             \
                "so wide that the data decide (default), or the original's"),                       \
         TEXT("prior", xpcs.prior, "LIST",                                                          \
              "mean and standard deviation of priors, such as D0=1e4:2e3,contrast=0.3:0.1"),        \
+        CHOICE("fit-priors", xpcs.fit_priors, "on|off",                                            \
+               "priors around the fit, as use_nlsq_informed_priors: the data count twice "         \
+               "(default off)"),                                                                   \
+        TEXT("prior-width", xpcs.prior_width, "X",                                                 \
+             "their width in standard deviations of the fit (default 2)"),                         \
+        TEXT("temper", xpcs.temper, "X",                                                           \
+             "priors to the power 1/X (default: the number of parts)"),                            \
         TEXT("noise-scale", xpcs.noise_scale, "X",                                                 \
              "noise of a point, of which 1.5 times is its prior's scale (default: estimated)"),    \
         TEXT("mcmc-seed", xpcs.mcmc_seed, "N", "seed of the chains (default: --seed)"),            \
@@ -61,7 +83,23 @@ static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
         FLAG("no-nlsq-warmstart", xpcs.no_warmstart,                                               \
              "accepted: chains begin around the minimum, priors never know of it"),                \
         TEXT("cmc-num-shards", xpcs.num_shards, "N",                                               \
-             "accepted: all data are sampled at once, which is exact"),                            \
+             "sample N parts of the data and combine them; auto (default): all data at once, "     \
+             "which is exact"),                                                                    \
+        TEXT("shard-points", xpcs.shard_points, "N", "the same by points of a part at most"),      \
+        CHOICE("shard-strategy", xpcs.shard_strategy, "random|stratified|contiguous",              \
+               "which points a part gets (default random)"),                                       \
+        TEXT("shard-seed", xpcs.shard_seed, "N", "seed of random parts (default 42)"),             \
+        CHOICE("combination", xpcs.combination, "consensus_mc|robust_consensus_mc",                \
+               "join parts by full covariances (default), or as the original does"),               \
+        TEXT("max-rhat", xpcs.max_rhat, "X", "parts with a larger R-hat drop out (default 1.1)"),  \
+        TEXT("min-ess", xpcs.min_ess, "X",                                                         \
+             "parts with fewer effective draws drop out (default 100)"),                           \
+        TEXT("max-divergence", xpcs.max_divergence, "X",                                           \
+             "parts with a larger share of diverged paths drop out (default 0.1)"),                \
+        TEXT("min-success", xpcs.min_success, "X",                                                 \
+             "share of parts that must be left (default 0.8; below half of it an error)"),         \
+        TEXT("max-shard-distance", xpcs.max_shard_distance, "X",                                   \
+             "most distance of parts in their own errors (default 10)"),                           \
         CHOICE("cmc-backend", xpcs.cmc_backend, "auto|pjit|multiprocessing|pbs",                   \
                "accepted: chains share every pass over the data"),                                 \
         FLAG("cmc-plot-diagnostics", xpcs.cmc_plot_diagnostics, "accepted: the report has them"),  \

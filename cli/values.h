@@ -68,6 +68,24 @@ typedef struct cli_xpcs_values {
     const char *prior; // of single parameters
     const char *noise_scale;
     const char *mcmc_seed;
+    const char *max_attempts;
+    const char *sampler;
+    const char *surrogate;
+    const char *modes;
+    const char *coords;
+    const char *fit_priors;
+    const char *prior_width;
+    const char *temper;
+    const char *draw_scaling;
+    const char *shard_points;
+    const char *shard_strategy;
+    const char *shard_seed;
+    const char *combination;
+    const char *max_rhat;
+    const char *min_ess;
+    const char *max_divergence;
+    const char *min_success;
+    const char *max_shard_distance;
     const char *shard;
     const char *combine;
     const char *gpu_memory_fraction;

@@ -95,6 +95,16 @@ int xpcs_check_drawing(const cli *c);
 // Pictures of the data at path, or of the model, where that is all that was asked for.
 int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path);
 
+// Options of sampling as keys of the configuration.
+int xpcs_apply_draw_options(const cli *c, tess_xpcs_settings *file);
+// With a fit alone they change nothing; the original says so, too.
+void xpcs_warn_unused_draws(const cli *c);
+// A copy of a text that lasts; NULL: no memory.
+typedef const char *xpcs_keep_fn(void *self, const char *text);
+// Makes options of what a configuration says of sampling.
+int xpcs_record_draws(const xpcs_job *j, cli_xpcs_values *v, xpcs_keep_fn *keep, void *self);
+// How parts are joined.
+void xpcs_combine_config(const xpcs_job *j, tess_xpcs_combine_config *config);
 // Takes the options of sampling, which the configuration has been told already.
 int xpcs_take_sampling(const cli *c, xpcs_job *j);
 // "D0=10000:2000" of what neither default nor wide priors say; 0: nothing.
@@ -116,6 +126,7 @@ int xpcs_combine_shards(cli *c, xpcs_job *j);
 
 // Checkpoints of the draws lie in a folder of their own within those of the fit.
 int xpcs_take_draws_checkpoints(const cli *c, xpcs_job *j);
+void xpcs_forget_draws(cli *c, const xpcs_job *j);
 void xpcs_print_draws(const xpcs_job *j);
 // The last word: with --strict doubtful draws fail.
 int xpcs_draws_verdict(const cli *c, const xpcs_job *j);

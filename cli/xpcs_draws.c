@@ -3,6 +3,7 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,24 @@ int xpcs_announce_draws(cli *c, const xpcs_job *j)
     CLI_TRY(xpcs_status(
         c, j,
         tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
-    console_note("sampling: %lld chains of %lld + %lld draws, about %.2g passes and %.2g s",
+    if (c->values.xpcs.combine) {
+        console_note("sampling: none; the parts in %s are joined", c->values.xpcs.combine);
+        return 0;
+    }
+    if (s->method == TESS_XPCS_METHOD_LAPLACE) {
+        console_note("sampling: %lld draws at once from a normal at the maximum, weighed by all "
+                     "data, about %.2g s",
+                     (long long)(s->n_chain * s->n_draw),
+                     (double)(s->n_chain * s->n_draw) * plan.pass_s);
+        return 0;
+    }
+    console_note("sampling: %lld chains of %lld + %lld draws, about %.2g passes and %.2g s%s",
                  (long long)s->n_chain, (long long)s->n_warmup, (long long)s->n_draw,
-                 PASSES_A_DRAW * n, PASSES_A_DRAW * n * plan.pass_s);
+                 PASSES_A_DRAW * n, PASSES_A_DRAW * n * plan.pass_s,
+                 s->method == TESS_XPCS_METHOD_CONSENSUS
+                     ? ", of parts of the data, which are combined; without --cmc-num-shards and "
+                       "--shard-points all data are sampled at once, which is exact"
+                     : "");
     return 0;
 }
 
@@ -44,6 +60,30 @@ int xpcs_take_draws_checkpoints(const cli *c, xpcs_job *j)
     config->resume = fit->resume;
     config->keep_finished = 1; // until the results are written
     return 0;
+}
+
+static void forget_folder(cli *c, const char *folder)
+{
+    if (tess_checkpoint_clear(c->ctx, folder) != TESS_OK) {
+        console_note("%s; remove %s by hand", tess_last_error(), folder);
+    }
+}
+
+void xpcs_forget_draws(cli *c, const xpcs_job *j)
+{
+    char part[PATH_MAX];
+
+    if (!j->draws_folder || c->values.xpcs.combine) { // joining leaves none
+        return;
+    }
+    if (j->sample_config.method != TESS_XPCS_METHOD_CONSENSUS) {
+        forget_folder(c, j->draws_folder);
+        return;
+    }
+    for (int64_t k = 1; k <= tess_xpcs_posterior_get_info(j->posterior)->n_shard; k++) {
+        snprintf(part, sizeof part, "%.4000s_%05lld", j->draws_folder, (long long)k);
+        forget_folder(c, part);
+    }
 }
 
 // Where --report says, else beside the draws.
@@ -119,11 +159,17 @@ void xpcs_print_draws(const xpcs_job *j)
     printf("\ndraws          %lld chains of %lld after %lld, %lld evaluations, %.3f s\n",
            (long long)d->n_chain, (long long)d->n_draw, (long long)j->sample_config.n_warmup,
            (long long)p->n_evaluation, p->seconds);
-    printf("chains         %s: R-hat %.4f, effective draws %.0f in the bulk, %.0f in the tails, "
-           "%lld divergences, acceptance %.2f, E-BFMI %.2f\n\n",
+    if (p->method == TESS_XPCS_METHOD_CONSENSUS) {
+        printf("parts          %lld, combined\n", (long long)p->n_shard);
+    }
+    printf("chains         %s: R-hat %.4f, effective draws %.0f in the bulk, %.0f in the tails",
            tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state), d->r_hat_max,
-           d->ess_bulk_min, d->ess_tail_min, (long long)d->n_diverged_all, d->accept_mean,
-           d->bfmi_min);
+           d->ess_bulk_min, d->ess_tail_min);
+    if (!isnan(d->bfmi_min)) { // made by paths
+        printf(", %lld divergences, acceptance %.2f, E-BFMI %.2f", (long long)d->n_diverged_all,
+               d->accept_mean, d->bfmi_min);
+    }
+    printf("\n\n");
     printf("%-20s %13s    %-9s %s\n", "", "mean", "sd", "5 to 95 %, R-hat, ESS of bulk and tails");
     for (int64_t k = 0; k < n && k < d->n_row; k++) {
         print_row(d->names[k], &d->rows[k]);

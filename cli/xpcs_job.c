@@ -91,16 +91,7 @@ static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
         {"--tolerance", "optimization.nlsq.tolerance", v->tolerance},
         {"--tolerance", "optimization.nlsq.xtol", v->tolerance},
         {"--tolerance", "optimization.nlsq.gtol", v->tolerance},
-        {"--n-samples", "optimization.mcmc.num_samples", v->n_samples},
-        {"--n-warmup", "optimization.mcmc.num_warmup", v->n_warmup},
-        {"--n-chains", "optimization.mcmc.num_chains", v->n_chains},
-        {"--target-accept", "optimization.mcmc.target_accept_prob", v->target_accept},
-        {"--max-tree-depth", "optimization.mcmc.max_tree_depth", v->max_tree_depth},
-        {"--priors", "optimization.mcmc.priors", v->priors},
-        {"--noise-scale", "optimization.mcmc.noise_scale", v->noise_scale},
-        {"--cmc-num-shards", "optimization.cmc.sharding.num_shards", v->num_shards},
-        {"--seed", "optimization.mcmc.seed", v->mcmc_seed ? NULL : flag_of(c, "seed")},
-        {"--mcmc-seed", "optimization.mcmc.seed", v->mcmc_seed},
+        {"--seed", "optimization.mcmc.seed", flag_of(c, "seed")},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (!values[i].text) {
@@ -112,7 +103,7 @@ static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
         }
         CLI_CALL(status);
     }
-    return 0;
+    return xpcs_apply_draw_options(c, file); // --mcmc-seed over --seed
 }
 
 static int load_settings(cli *c, xpcs_job *j)

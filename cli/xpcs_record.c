@@ -25,6 +25,11 @@ static char *keep(xpcs_job *j, char *text)
     return NULL;
 }
 
+static const char *keep_copy(void *self, const char *text)
+{
+    return keep(self, strdup(text));
+}
+
 static void real_text(double value, char text[64])
 {
     static const tess_param real = {.name = "", .type = TESS_PARAM_REAL};
@@ -217,59 +222,6 @@ static int write_sigma_dataset(FILE *file, const xpcs_job *j)
     return j->data_config.sigma_dataset != NULL;
 }
 
-// A value of table xpcs.sample that is not its default.
-static int write_sampling(FILE *file, const xpcs_job *j, const char *name)
-{
-    const tess_param_table *table = tess_xpcs_sample_params();
-    for (int64_t i = 0; i < table->n_param; i++) {
-        char text[64];
-        char default_text[64];
-        if (strcmp(table->params[i].name, name) != 0) {
-            continue;
-        }
-        tess_param_get_text(&table->params[i], &j->sample_config, text, sizeof text);
-        settings_default_text(table, i, default_text, sizeof default_text);
-        fputs(text, file);
-        return j->method != XPCS_NLSQ && strcmp(text, default_text) != 0;
-    }
-    return 0;
-}
-
-static int write_n_draw(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "n_draw");
-}
-
-static int write_n_warmup(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "n_warmup");
-}
-
-static int write_n_chain(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "n_chain");
-}
-
-static int write_target_accept(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "target_accept");
-}
-
-static int write_max_depth(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "max_depth");
-}
-
-static int write_prior_kind(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "priors");
-}
-
-static int write_noise_scale(FILE *file, const xpcs_job *j)
-{
-    return write_sampling(file, j, "noise_scale");
-}
-
 static int write_seed(FILE *file, const xpcs_job *j)
 {
     fprintf(file, "%lld", (long long)j->sample_config.seed);
@@ -332,14 +284,7 @@ int xpcs_record_config(cli *c, xpcs_job *j)
         {1, &v->x_scale, write_scales},
         {1, &v->contrasts, write_contrasts},
         {1, &v->offsets, write_offsets},
-        {1, &v->n_samples, write_n_draw},
-        {1, &v->n_warmup, write_n_warmup},
-        {1, &v->n_chains, write_n_chain},
-        {1, &v->target_accept, write_target_accept},
-        {1, &v->max_tree_depth, write_max_depth},
-        {1, &v->priors, write_prior_kind},
         {1, &v->prior, xpcs_write_priors},
-        {1, &v->noise_scale, write_noise_scale},
         {1, &v->mcmc_seed, write_seed},
         {1, &v->method, write_method},
         {0, &v->phi_ranges, write_ranges},
@@ -358,6 +303,9 @@ int xpcs_record_config(cli *c, xpcs_job *j)
         if (is_fit || !lists[i].is_of_fit) {
             CLI_TRY(record_value(j, lists[i].target, lists[i].write));
         }
+    }
+    if (is_fit && j->method != XPCS_NLSQ) {
+        CLI_TRY(xpcs_record_draws(j, v, keep_copy, j));
     }
     v->angles_last = j->data_config.angles_last;
     if (is_fit) {

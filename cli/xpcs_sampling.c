@@ -14,36 +14,6 @@
 // A fit so far off is no start: the original's limit of reduced chi2.
 static const double MAX_REDUCED_CHI2 = 100;
 
-// With a fit alone they change nothing; the original says so, too.
-static void warn_unused(const cli *c)
-{
-    const cli_xpcs_values *v = &c->values.xpcs;
-    const struct {
-        const char *option;
-        int is_given;
-    } options[] = {{"n-samples", v->n_samples != NULL},
-                   {"n-warmup", v->n_warmup != NULL},
-                   {"n-chains", v->n_chains != NULL},
-                   {"target-accept", v->target_accept != NULL},
-                   {"max-tree-depth", v->max_tree_depth != NULL},
-                   {"priors", v->priors != NULL},
-                   {"prior", v->prior != NULL},
-                   {"noise-scale", v->noise_scale != NULL},
-                   {"cmc-num-shards", v->num_shards != NULL},
-                   {"cmc-backend", v->cmc_backend != NULL},
-                   {"no-nlsq-warmstart", v->no_warmstart},
-                   {"dense-mass-matrix", v->dense_mass},
-                   {"cmc-plot-diagnostics", v->cmc_plot_diagnostics}};
-
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (options[i].is_given) {
-            console_note("warning: --%s is of sampling and changes nothing with --method nlsq; "
-                         "sample with --method cmc",
-                         options[i].option);
-        }
-    }
-}
-
 static int choose_method(const cli *c, xpcs_job *j)
 {
     const int is_mcmc = strcmp(c->command->name, "xpcs mcmc") == 0;
@@ -162,7 +132,11 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
     CLI_TRY(take_priors(c, j));
     CLI_TRY(xpcs_take_shard(c, j));
     if (j->method == XPCS_NLSQ) {
-        warn_unused(c);
+        xpcs_warn_unused_draws(c);
+    } else if (j->fit_config.scaling == TESS_XPCS_SCALING_FOURIER &&
+               j->sample_config.scaling == TESS_XPCS_DRAW_SCALING_FIT) {
+        return cli_usage_error(c, "--scaling fourier: a series in phi is not sampled; give "
+                                  "--draw-scaling individual or averaged, or another --scaling");
     }
     return 0;
 }

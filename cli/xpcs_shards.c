@@ -32,6 +32,15 @@ int xpcs_take_shard(const cli *c, xpcs_job *j)
         return cli_usage_error(c, "--%s is of sampling; use tessera xpcs mcmc",
                                v->shard ? "shard" : "combine");
     }
+    const int is_consensus = j->sample_config.method == TESS_XPCS_METHOD_CONSENSUS;
+    if (v->shard && is_consensus && j->sample_config.n_shard > 0 && j->sample_config.n_shard != n) {
+        return cli_usage_error(c, "--shard %s: the data are cut into %lld parts (num_shards)",
+                               v->shard, (long long)j->sample_config.n_shard);
+    }
+    if (is_consensus && (v->shard || v->combine)) { // a part of it, or its end
+        j->sample_config.method = TESS_XPCS_METHOD_NUTS;
+        j->sample_config.n_shard = 0;
+    }
     j->sample_config.shard = k;
     j->sample_config.n_shard = n > 0 ? n : j->sample_config.n_shard;
     return 0;
@@ -158,8 +167,10 @@ int xpcs_combine_shards(cli *c, xpcs_job *j)
     }
     int code = read_all(c, folder, n, parts);
     if (code == 0) {
+        tess_xpcs_combine_config config;
+        xpcs_combine_config(j, &config);
         code = job_status(c, tess_xpcs_combine(c->ctx, (const tess_xpcs_posterior *const *)parts, n,
-                                               NULL, &j->posterior));
+                                               &config, &j->posterior));
     }
     for (long k = 0; k < n; k++) {
         tess_xpcs_posterior_destroy(parts[k]);

@@ -249,9 +249,12 @@ static PyObject *posterior_info(PyObject *module, PyObject *value)
         i->has_surrogate ? Py_True : Py_False, "resumed", i->resumed ? Py_True : Py_False,
         "resumed_from", i->resumed_from, "shard", (long long)i->shard, "n_shard",
         (long long)i->n_shard, "temper", i->temper);
+    static const char *const scalings[] = {"fit",      "individual",        "averaged",
+                                           "constant", "constant_averaged", "auto"};
     if (dict && (put_draws(state, value, dict, i) < 0 || put_vectors(state, value, dict, i) < 0 ||
                  core_put(dict, "warnings", core_text(i->warnings ? i->warnings : "")) < 0 ||
-                 core_put(dict, "device", core_text(i->device ? i->device : "")) < 0)) {
+                 core_put(dict, "device", core_text(i->device ? i->device : "")) < 0 ||
+                 core_put(dict, "scaling", core_text(scalings[i->scaling])) < 0)) {
         Py_CLEAR(dict);
     }
     return dict;

@@ -87,6 +87,51 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
                : 0;
 }
 
+// A value of a parameter table as Python has it.
+static PyObject *param_value(const tess_param *param, const void *structure)
+{
+    const char *field = (const char *)structure + param->offset;
+    char text[64];
+    switch (param->type) {
+    case TESS_PARAM_INT:
+        return PyLong_FromLongLong(*(const int64_t *)(const void *)field);
+    case TESS_PARAM_REAL:
+        return PyFloat_FromDouble(*(const double *)(const void *)field);
+    case TESS_PARAM_FLAG:
+        return PyBool_FromLong(*(const int32_t *)(const void *)field);
+    default:
+        tess_param_get_text(param, structure, text, sizeof text);
+        return core_text(text);
+    }
+}
+
+// Table xpcs.sample as the configuration has it, and its priors.
+static PyObject *sample_dict(const core_state *state, PyObject *owner,
+                             const tess_xpcs_sample_config *config)
+{
+    const tess_param_table *table = tess_xpcs_sample_params();
+    const int64_t n = TESS_XPCS_MAX_PARAM;
+    PyObject *dict = PyDict_New();
+    int status = dict ? 0 : -1;
+    for (int64_t k = 0; k < table->n_param && status == 0; k++) {
+        status = core_put(dict, table->params[k].name, param_value(&table->params[k], config));
+    }
+    if (status == 0 &&
+        (core_put(dict, "prior_mean", core_show_reals(state, owner, config->prior_mean, n, -1)) <
+             0 ||
+         core_put(dict, "prior_sd", core_show_reals(state, owner, config->prior_sd, n, -1)) < 0 ||
+         core_put(dict, "contrast_prior",
+                  core_show_reals(state, owner, config->contrast_prior, 2, -1)) < 0 ||
+         core_put(dict, "offset_prior",
+                  core_show_reals(state, owner, config->offset_prior, 2, -1)) < 0)) {
+        status = -1;
+    }
+    if (status < 0) {
+        Py_CLEAR(dict);
+    }
+    return dict;
+}
+
 static PyObject *info(PyObject *module, PyObject *value)
 {
     const core_state *state = PyModule_GetState(module);
@@ -101,7 +146,8 @@ static PyObject *info(PyObject *module, PyObject *value)
         (int)i->log_level, "exclude_lags", (long long)i->data.exclude_lags, "n_thread",
         (long long)i->n_thread, "memory_limit", (unsigned long long)i->memory_limit_bytes, "device",
         core_text(i->device), "method", core_text(i->method), "notices", core_text(i->notices));
-    if (dict && put_vectors(state, value, dict, i) < 0) {
+    if (dict && (put_vectors(state, value, dict, i) < 0 ||
+                 core_put(dict, "sample", sample_dict(state, value, i->sample)) < 0)) {
         Py_CLEAR(dict);
     }
     return dict;

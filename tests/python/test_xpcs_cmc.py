@@ -257,12 +257,16 @@ def test_shards_are_combined_where_their_number_is_said(
 
 def test_scaling_may_be_told_together_or_held(points: dict[str, Any]) -> None:
     own = {name: value for name, value in points.items() if name != "of"}
-    for mode, names in (("auto", ["contrast", "offset"]), ("constant_averaged", [])):
+    for mode, names in (
+        ("auto", ["contrast", "offset"]),
+        ("constant_averaged", []),
+        ("constant", []),
+    ):
         config = {**CONFIG, "per_angle_mode": mode, "constant_scaling_threshold": 2}
         found = fit_mcmc_jax(**own, cmc_config=config, progress_bar=False)
         assert found.param_names == [*names, "D0", "alpha", "D_offset", "sigma"]
         assert np.isfinite(found.parameters).all()
-    with pytest.raises(ValueError, match="integrates it out"):
+    with pytest.raises(ValueError, match="integrate contrast and offset out"):
         sampler.run_nuts_sampling(
             model.xpcs_model_constant,
             {**own, "phi_unique": np.unique(own["phi"]), "phi_indices": np.zeros(1, int)},
@@ -271,7 +275,7 @@ def test_scaling_may_be_told_together_or_held(points: dict[str, Any]) -> None:
             ParameterSpace.from_defaults("static"),
             2,
             "static",
-            per_angle_mode="constant",
+            per_angle_mode="fourier",
         )
 
 

@@ -202,6 +202,24 @@ static void priors_and_fit_are_compared(void **state)
     tess_xpcs_data_destroy(data);
 }
 
+// What the sampler said stands behind what is found in its draws, a sentence per line.
+static void warnings_of_the_sampler_are_kept(void **state)
+{
+    (void)state;
+    made *m = make_draws();
+    tess_xpcs_diagnosis *d = NULL;
+    m->info.outside = 0.05;
+    m->info.warnings = "shard 3 is left out\nonly 3 of 4 shards were used\n";
+    assert_ok(tess_xpcs_diagnose(ctx, &m->info, NULL, NULL, &d));
+    const char *text = tess_xpcs_diagnosis_get_info(d)->warnings;
+    assert_contains(text, "[xpcs.");
+    const char *own = strstr(text, "\nshard 3 is left out\nonly 3 of 4 shards were used");
+    assert_non_null(own);
+    assert_int_equal(text[strlen(text) - 1], 'd');
+    tess_xpcs_diagnosis_destroy(d);
+    free(m);
+}
+
 static void mistakes_are_refused(void **state)
 {
     (void)state;
@@ -222,6 +240,7 @@ int main(void)
         cmocka_unit_test(good_draws_are_good),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(priors_and_fit_are_compared),
+        cmocka_unit_test(warnings_of_the_sampler_are_kept),
         cmocka_unit_test(mistakes_are_refused),
     };
     ctx = unit_context(1, 0);

@@ -16,6 +16,18 @@ typedef enum tess_xpcs_method {
     TESS_XPCS_METHOD_CONSENSUS = 2 /* draws of several shards of the data, combined */
 } tess_xpcs_method;
 
+/** What is sampled of contrast and offset. */
+typedef enum tess_xpcs_draw_scaling {
+    TESS_XPCS_DRAW_SCALING_FIT = 0,        /* as the fit had it */
+    TESS_XPCS_DRAW_SCALING_INDIVIDUAL = 1, /* a pair for every angle, integrated out */
+    TESS_XPCS_DRAW_SCALING_AVERAGED = 2,   /* one pair for all angles, integrated out */
+    TESS_XPCS_DRAW_SCALING_CONSTANT = 3,   /* known: those of a fit that held them, else quantiles
+                                              of the data */
+    TESS_XPCS_DRAW_SCALING_CONSTANT_AVERAGED = 4, /* known: their mean */
+    TESS_XPCS_DRAW_SCALING_AUTO = 5 /* averaged from constant_scaling_threshold angles on, else
+                                       individual */
+} tess_xpcs_draw_scaling;
+
 /** Options of a sampler; scalars are described by table "xpcs.sample". */
 typedef struct tess_xpcs_sample_config {
     uint32_t struct_size;
@@ -34,7 +46,7 @@ typedef struct tess_xpcs_sample_config {
     double contrast_prior[2]; /* mean, sd */
     double offset_prior[2];
     /* In the table again. */
-    int32_t method;         /* choice: nuts laplace */
+    int32_t method;         /* tess_xpcs_method; consensus: all n_shard parts in turn by NUTS */
     int32_t coords;         /* choice: logit upstream */
     int32_t fit_priors;     /* 1: normals around the fit take the place of the priors, as
                                use_nlsq_informed_priors: the data count twice */
@@ -55,6 +67,16 @@ typedef struct tess_xpcs_sample_config {
     int64_t keep_checkpoints;   /* 3 */
     int32_t resume;             /* as tess_xpcs_fit_config */
     int32_t keep_finished;      /* likewise */
+    /* In the table again. */
+    int32_t scaling;      /* tess_xpcs_draw_scaling */
+    int32_t combination;  /* of consensus; choice: consensus_mc robust_consensus_mc */
+    int64_t shard_points; /* of consensus without n_shard: points of a shard at most; 0: as the
+                             original's */
+    double max_rhat;      /* of consensus, as tess_xpcs_combine_config; likewise the next */
+    double min_ess;
+    double max_divergence;
+    double min_success;
+    double max_cv;
 } tess_xpcs_sample_config;
 
 TESS_API void tess_xpcs_sample_config_init(tess_xpcs_sample_config *config, size_t struct_size);
@@ -137,12 +159,14 @@ typedef struct tess_xpcs_posterior_info {
     int64_t n_frame;
     double dt_s;
     double gap_angstrom;
+    int32_t scaling; /* tess_xpcs_draw_scaling, never fit or auto */
+    int32_t reserved;
 } tess_xpcs_posterior_info;
 
 /** Samples from the minimum that fit (a result of these data and this model, linear loss) found,
  *  whose bounds and fixed parameters hold. The same draws for any number of threads, interrupted
- *  or not. fit_config says how to go over the data and may be NULL; scaling is individual and every
- *  point weighs the same whatever it says. TESS_CANCELLED keeps the draws so far in checkpoint_dir,
+ *  or not. fit_config says how to go over the data and may be NULL; every point weighs the same
+ *  whatever it says. TESS_CANCELLED keeps the draws so far in checkpoint_dir,
  *  and loses them without one. The progress callback counts draws of all chains, those of the
  *  warm-up included. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data,

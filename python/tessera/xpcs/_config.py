@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from tessera import _core
-from tessera._lib import Session
+from tessera._lib import Session, defaults
 from tessera._tables import tables
 from tessera.xpcs._arguments import PathLike
 
@@ -73,6 +73,8 @@ class Settings:
     ----------
     model : dict
         Options of the model: ``mode``, ``kernel``, ``keep_t0``, ``compat_eps``, ``dt``, ``gap``.
+    sampling : dict
+        Options of :func:`sample` that the configuration decides, by the names of its keywords.
     data_path, output_folder : str
         Empty if the configuration names none.
     notices : list of str
@@ -110,6 +112,7 @@ class Settings:
         self.output_folder: str = info["output_folder"]
         self.has_sigma: bool = info["has_sigma"]
         self.method: str = info["method"]
+        self._take_sampling(info["sample"])
         self.exclude_lags: int = info["exclude_lags"]
         self.notices: list[str] = info["notices"].splitlines()
         self.threads: int | None = info["n_thread"] or None
@@ -118,6 +121,16 @@ class Settings:
         self.vectors: dict[str, Any] = {
             name: None if info[name] is None else np.array(info[name])
             for name in ("start", "lower", "upper", "fixed", "x_scale")
+        }
+
+    def _take_sampling(self, drawn: dict[str, Any]) -> None:
+        self.priors: dict[str, Any] = {
+            name: np.array(drawn.pop(name))
+            for name in ("prior_mean", "prior_sd", "contrast_prior", "offset_prior")
+        }
+        usual = defaults("xpcs.sample")
+        self.sampling: dict[str, Any] = {
+            name: value for name, value in drawn.items() if value != usual[name]
         }
 
     def set(self, key: str, value: Any) -> None:

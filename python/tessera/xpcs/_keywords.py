@@ -84,7 +84,7 @@ class SampleKeywords(ModelKeywords, total=False):
     max_depth: int
     target_accept: float
     noise_scale: float
-    method: Literal["nuts", "laplace"]
+    method: Literal["nuts", "laplace", "consensus"]
     coords: Literal["logit", "upstream"]
     surrogate: Literal["auto", "off", "on"]
     modes: bool
@@ -96,6 +96,14 @@ class SampleKeywords(ModelKeywords, total=False):
     shard_strategy: Literal["random", "stratified", "contiguous"]
     shard_seed: int
     max_attempt: int
+    scaling: Literal["fit", "individual", "averaged", "constant", "constant_averaged", "auto"]
+    combination: Literal["consensus_mc", "robust_consensus_mc"]
+    shard_points: int
+    max_rhat: float
+    min_ess: float
+    max_divergence: float
+    min_success: float
+    max_cv: float
 
 
 class FitCallKeywordsBesideBounds(FitKeywords, total=False):

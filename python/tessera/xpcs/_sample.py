@@ -12,7 +12,8 @@ from tessera._lib import Session, defaults, warn
 from tessera._progress import ProgressLike, callback
 from tessera._session import Lease
 from tessera._tables import split_options, takes_options
-from tessera.xpcs._config import is_options, settings_of
+from tessera.xpcs._arguments import names_of
+from tessera.xpcs._config import Settings, is_options, settings_of
 from tessera.xpcs._data import Data, as_data
 from tessera.xpcs._fit import fit as fit_data
 from tessera.xpcs._posterior import ARRAYS, Posterior
@@ -75,6 +76,34 @@ def _fitted(
     return made
 
 
+def _with_settings(own: dict[str, Any], settings: Settings | None) -> dict[str, Any]:
+    """Return options with those of a configuration beneath; a shard is a part of its consensus."""
+    if settings is None:
+        return own
+    said = {name: value for name, value in own.items() if value is not None}
+    found = {**settings.sampling, **said}
+    if found.get("method") == "consensus" and (said.get("shard") or "n_shard" in said):
+        found["method"] = said.get("method", "nuts")
+    return found
+
+
+def _with_priors(
+    named: dict[str, Any], settings: Settings | None, mode: str
+) -> dict[str, Any]:
+    """Return priors with those of a configuration where nothing else is said."""
+    if settings is None:
+        return named
+    n = len(names_of(mode))
+    found = dict(named)
+    for name, said in settings.priors.items():
+        if name.endswith("_prior"):
+            found.setdefault(name, said)
+        elif not np.isnan(said[:n]).all():
+            given = named.get(name)
+            found[name] = said[:n] if given is None else np.where(np.isnan(given), said[:n], given)
+    return found
+
+
 def _plain(info: Mapping[str, Any]) -> dict[str, Any]:
     """Return numbers and words of the library; None for a number that is not known."""
     found = {k: v for k, v in info.items() if isinstance(v, int | float | str)}
@@ -130,7 +159,8 @@ def sample(
     data : Data, Result, path or dict
         As in :func:`fit`; or a fit, whose data, model, bounds and fixed parameters hold.
     config : path, dict, Settings or ConfigManager, optional
-        As in :func:`fit`.
+        As in :func:`fit`; what ``optimization.mcmc`` and ``optimization.cmc`` say holds where no
+        keyword says otherwise.
     fit : Result or dict, optional
         Where to begin, of a linear loss; or options for the fit that is made, such as
         ``{"bounds": {"alpha": (-2, 0)}, "n_start": 8}``.
@@ -171,8 +201,9 @@ def sample(
         data = as_data(data, settings)
     fitted = _fitted(data, config, fit, model, lease)
     given = as_data(data, settings_of(config)) if not isinstance(data, Result) else fitted.data
-    priors = named_priors(prior, fitted.mode)
     settings = settings_of(config) or fitted.data.settings
+    own = _with_settings(own, settings)
+    priors = _with_priors(named_priors(prior, fitted.mode), settings, fitted.mode)
     if settings is not None and context is None:
         place = {
             name: getattr(settings, name) if value is None else value

@@ -106,6 +106,8 @@ static void set_fit(const look *l, int64_t row, tess_xpcs_summary *s)
         const int64_t a = (row - n_before) % l->draws.n_angle;
         s->fit = k == -1 ? f->contrast[a] : f->offset[a];
         s->fit_sd = k == -1 ? f->contrast_sd[a] : f->offset_sd[a];
+        s->is_fixed = l->draws.scaling == TESS_XPCS_DRAW_SCALING_CONSTANT ||
+                      l->draws.scaling == TESS_XPCS_DRAW_SCALING_CONSTANT_AVERAGED;
     }
     s->distance = s->sd > 0 ? (s->mean - s->fit) / s->sd : (double)NAN;
 }
@@ -239,6 +241,7 @@ static tess_status diagnose(look *l, tess_blocks *blocks, int64_t max_depth)
     TESS_TRY(set_chains(l, max_depth));
     set_worst(&l->out->info);
     tess_xp_draws_warn(&l->out->info, max_depth, l->out->warnings);
+    tess_xp_draws_add_warnings(l->draws.warnings, l->out->warnings);
     return TESS_OK;
 }
 

@@ -43,5 +43,7 @@ enum { TESS_XP_WARNINGS_BYTES = 8192 };
 // Sentences about a diagnosis whose numbers are complete.
 void tess_xp_draws_warn(const tess_xpcs_diagnosis_info *info, int64_t max_depth,
                         char text[TESS_XP_WARNINGS_BYTES]);
+// Lines that the sampler has to say, behind them. NULL: none.
+void tess_xp_draws_add_warnings(const char *lines, char text[TESS_XP_WARNINGS_BYTES]);
 
 #endif

@@ -136,6 +136,17 @@ static void warn_of_rows(const tess_xpcs_diagnosis_info *info, char *text)
     }
 }
 
+void tess_xp_draws_add_warnings(const char *lines, char text[TESS_XP_WARNINGS_BYTES])
+{
+    const size_t used = strlen(text);
+    const size_t n = lines ? strlen(lines) : 0;
+    if (n > 0 && used + n + 2 < TESS_XP_WARNINGS_BYTES) {
+        snprintf(text + used, TESS_XP_WARNINGS_BYTES - used, "%s%s", used ? "\n" : "", lines);
+        const size_t end = strlen(text);
+        text[end - (text[end - 1] == '\n')] = '\0';
+    }
+}
+
 void tess_xp_draws_warn(const tess_xpcs_diagnosis_info *info, int64_t max_depth,
                         char text[TESS_XP_WARNINGS_BYTES])
 {

@@ -31,7 +31,7 @@ static tess_status check_shards(const tess_xp_combine *c)
         if (info->n_param != first->n_param || info->n_angle != first->n_angle ||
             info->n_chain != first->n_chain || info->n_draw != first->n_draw ||
             info->model_mode != first->model_mode || info->n_shard != c->n_shard ||
-            info->n_frame != first->n_frame ||
+            info->n_frame != first->n_frame || info->scaling != first->scaling ||
             memcmp(info->fit_theta, first->fit_theta, (size_t)first->n_param * sizeof(double)) !=
                 0) {
             TESS_FAIL(TESS_E_MISMATCH,
@@ -47,6 +47,15 @@ static tess_status check_shards(const tess_xp_combine *c)
         }
     }
     return TESS_OK;
+}
+
+static int64_t n_pair_of(const tess_xpcs_posterior_info *info)
+{
+    return info->scaling == TESS_XPCS_DRAW_SCALING_CONSTANT ||
+                   info->scaling == TESS_XPCS_DRAW_SCALING_CONSTANT_AVERAGED
+               ? 0
+           : info->scaling == TESS_XPCS_DRAW_SCALING_AVERAGED ? 1
+                                                              : info->n_angle;
 }
 
 // Coordinates as the shards had them.
@@ -86,8 +95,9 @@ static void take_draws(tess_xp_combine *c, int64_t shard)
     for (int64_t i = 0; i < c->n_draw; i++) {
         double *x = c->x + (shard * c->n_draw + i) * c->n;
         tess_xp_coords_of(&c->coords, info->theta + i * info->n_param, info->noise[i], x);
-        memcpy(x + c->coords.n, info->contrast + i * n_angle, (size_t)n_angle * sizeof *x);
-        memcpy(x + c->coords.n + n_angle, info->offset + i * n_angle, (size_t)n_angle * sizeof *x);
+        memcpy(x + c->coords.n, info->contrast + i * n_angle, (size_t)c->n_pair * sizeof *x);
+        memcpy(x + c->coords.n + c->n_pair, info->offset + i * n_angle,
+               (size_t)c->n_pair * sizeof *x);
     }
 }
 
@@ -407,6 +417,7 @@ static void draw_whole(const tess_xp_combine *c, const double *shift, double *x)
 static tess_status fill(tess_xp_combine *c, const double *x, tess_xpcs_posterior *out)
 {
     const tess_xpcs_posterior_info *info = &out->info;
+    const tess_xpcs_posterior_info *first = tess_xp_combine_info(c, 0);
     const int64_t n_angle = info->n_angle;
     for (int64_t i = 0; i < c->n_draw; i++) {
         tess_xp_place place;
@@ -414,17 +425,20 @@ static tess_status fill(tess_xp_combine *c, const double *x, tess_xpcs_posterior
         memcpy(TESS_XP_OWN(double, info->theta) + i * info->n_param, place.theta,
                (size_t)info->n_param * sizeof(double));
         TESS_XP_OWN(double, info->noise)[i] = place.s;
-        memcpy(TESS_XP_OWN(double, info->contrast) + i * n_angle, x + i * c->n + c->coords.n,
-               (size_t)n_angle * sizeof *x);
-        memcpy(TESS_XP_OWN(double, info->offset) + i * n_angle,
-               x + i * c->n + c->coords.n + n_angle, (size_t)n_angle * sizeof *x);
+        const double *pairs = x + i * c->n + c->coords.n;
+        for (int64_t a = 0; a < n_angle; a++) {
+            const int64_t own = a < c->n_pair ? a : 0;
+            TESS_XP_OWN(double, info->contrast)
+            [i * n_angle + a] = c->n_pair > 0 ? pairs[own] : first->contrast[a];
+            TESS_XP_OWN(double, info->offset)
+            [i * n_angle + a] = c->n_pair > 0 ? pairs[c->n_pair + own] : first->offset[a];
+        }
         TESS_XP_OWN(double, info->log_density)[i] = (double)NAN;
         TESS_XP_OWN(double, info->energy)[i] = (double)NAN;
         TESS_XP_OWN(double, info->accept)[i] = 1;
     }
     const char *warnings = NULL;
     TESS_TRY(tess_text_finish(&c->warnings, &warnings));
-    const tess_xpcs_posterior_info *first = tess_xp_combine_info(c, 0);
     const char *const texts[5] = {warnings, first->device, first->data_path,
                                   first->data_fingerprint, first->identity};
     return tess_xp_posterior_set_texts(out, texts);
@@ -474,7 +488,8 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
 {
     TESS_TRY(check_shards(c));
     make_coords(c);
-    c->n = c->coords.n + 2 * tess_xp_combine_info(c, 0)->n_angle;
+    c->n_pair = n_pair_of(tess_xp_combine_info(c, 0));
+    c->n = c->coords.n + 2 * c->n_pair;
     c->n_draw = tess_xp_combine_info(c, 0)->n_chain * tess_xp_combine_info(c, 0)->n_draw;
     TESS_TRY(take_room(c));
     double *x = tess_blocks_alloc(&c->blocks, c->n_draw * c->n, sizeof *x, "draws");

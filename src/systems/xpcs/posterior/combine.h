@@ -13,6 +13,7 @@ typedef struct tess_xp_combine {
     int64_t n_shard;
     tess_xp_coords coords;
     int64_t n;      // of the vector
+    int64_t n_pair; // contrasts in it, and as many offsets: of every angle, one of all, none
     int64_t n_draw; // of each shard, all chains
     tess_blocks blocks;
     uint8_t *is_used;

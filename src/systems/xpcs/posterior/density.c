@@ -93,6 +93,72 @@ static void add_angle(const tess_xp_density *d, const double *t, int64_t angle, 
     out->gradient[n] += (w * (squares + spread) - t[0]) / s;
 }
 
+tess_xp_density tess_xp_density_pool(const tess_xp_density *d, const double *sums, double *pooled,
+                                     double *mean)
+{
+    const int64_t n = d->n_param;
+    const int64_t n_sum = 6 + 3 * n;
+    double count = 0;
+    *mean = 0;
+    for (int64_t a = 0; a < d->n_angle; a++) {
+        count += sums[a * n_sum];
+        *mean += sums[a * n_sum] * d->mean[a];
+    }
+    *mean /= count;
+    memset(pooled, 0, (size_t)n_sum * sizeof *pooled);
+    for (int64_t a = 0; a < d->n_angle; a++) {
+        const double *t = sums + a * n_sum;
+        const double by = d->mean[a] - *mean; // y of this angle is larger by this
+        for (int64_t i = 0; i < n_sum; i++) {
+            pooled[i] += t[i];
+        }
+        pooled[3] += by * t[0];
+        pooled[4] += by * (2 * t[3] + by * t[0]);
+        pooled[5] += by * t[1];
+        for (int64_t k = 0; k < n; k++) {
+            pooled[6 + 2 * n + k] += by * t[6 + k];
+        }
+    }
+    tess_xp_density one = *d;
+    one.n_angle = 1;
+    one.mean = mean;
+    one.scaled = TESS_XP_SCALED_EACH;
+    return one;
+}
+
+// An angle whose pair is known.
+static void add_held(const tess_xp_density *d, const double *t, int64_t angle, double s,
+                     tess_xp_density_value *out)
+{
+    const int64_t n = d->n_param;
+    const double w = 1 / (s * s);
+    const double c = d->held[angle];
+    const double o = d->held[d->n_angle + angle] - d->mean[angle];
+    const double squares =
+        t[4] - 2 * (o * t[3] + c * t[5]) + o * o * t[0] + 2 * o * c * t[1] + c * c * t[2];
+    out->log_likelihood += -0.5 * t[0] * (LOG_2PI + 2 * log(s)) - 0.5 * w * squares;
+    for (int64_t k = 0; k < n; k++) {
+        out->gradient[k] += w * c * (t[6 + 2 * n + k] - c * t[6 + n + k] - o * t[6 + k]);
+    }
+    out->gradient[n] += (w * squares - t[0]) / s;
+}
+
+static void add_likelihood(const tess_xp_density *d, const double *sums, double s,
+                           tess_xp_density_value *out)
+{
+    if (d->scaled == TESS_XP_SCALED_ALL) {
+        double pooled[6 + 3 * TESS_XPCS_MAX_PARAM];
+        double mean;
+        const tess_xp_density one = tess_xp_density_pool(d, sums, pooled, &mean);
+        add_angle(&one, pooled, 0, s, out);
+        return;
+    }
+    for (int64_t a = 0; a < d->n_angle; a++) {
+        (d->scaled == TESS_XP_SCALED_HELD ? add_held : add_angle)(
+            d, sums + a * (6 + 3 * d->n_param), a, s, out);
+    }
+}
+
 double tess_xp_density_outside(const tess_xp_density *d, const double *angle_sums, int64_t angle,
                                double s)
 {
@@ -109,9 +175,7 @@ void tess_xp_density_at(const tess_xp_density *d, const double *sums, const doub
 {
     const int64_t n = d->n_param;
     memset(out, 0, sizeof *out);
-    for (int64_t a = 0; a < d->n_angle; a++) {
-        add_angle(d, sums + a * (6 + 3 * n), a, s, out);
-    }
+    add_likelihood(d, sums, s, out);
     for (int64_t k = 0; k < n; k++) {
         const tess_xp_prior *p = &d->theta[k];
         const double z = (theta[k] - p->mean) / p->sd;

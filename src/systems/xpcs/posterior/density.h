@@ -19,10 +19,19 @@ typedef struct tess_xp_prior {
 
 void tess_xp_prior_close(tess_xp_prior *prior);
 
+// What contrast and offset are.
+typedef enum tess_xp_scaled {
+    TESS_XP_SCALED_EACH = 0, // a pair for every angle, integrated out
+    TESS_XP_SCALED_ALL = 1,  // one pair for all angles, integrated out
+    TESS_XP_SCALED_HELD = 2  // known
+} tess_xp_scaled;
+
 typedef struct tess_xp_density {
     int64_t n_param;
     int64_t n_angle;
-    const double *mean;                       // [n_angle] subtracted from y in the sums
+    const double *mean; // [n_angle] subtracted from y in the sums
+    const double *held; // [2][n_angle] contrasts, offsets that are known
+    tess_xp_scaled scaled;
     tess_xp_prior theta[TESS_XPCS_MAX_PARAM]; // [n_param]
     tess_xp_prior contrast;                   // without bounds, but where is_truncated says so
     tess_xp_prior offset;                     //
@@ -43,6 +52,10 @@ typedef struct tess_xp_density_value {
 // sums [n_angle][6 + 3 n_param] of a pass with gradient at theta.
 void tess_xp_density_at(const tess_xp_density *density, const double *sums, const double *theta,
                         double s, tess_xp_density_value *out);
+
+// All angles as one: the density of one angle that has *mean, with sums pooled [6 + 3 n_param].
+tess_xp_density tess_xp_density_pool(const tess_xp_density *density, const double *sums,
+                                     double *pooled, double *mean);
 
 // Share of the pairs of an angle that lie outside the bounds: what its density neglects where the
 // angle is not truncated.

@@ -71,6 +71,11 @@ tess_status tess_xp_sampler_evaluate(tess_xp_sampler *s, const double *const *u,
     return TESS_OK;
 }
 
+static bool is_outside(const tess_xp_density *d, const double *sums, int64_t angle, double noise)
+{
+    return tess_xp_density_outside(d, sums, angle, noise) > 0.001;
+}
+
 tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
 {
     const tess_xp_point point = {.theta = s->fit->theta, .contrast = s->fit->contrast};
@@ -79,8 +84,10 @@ tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
     double n = 0;
     for (int64_t a = 0; a < s->density.n_angle; a++) {
         const double *t = tess_xp_angle_sums(&s->pass, s->sums, a);
-        const double c = s->fit->contrast[a];
-        const double o = s->fit->offset[a] - s->density.mean[a];
+        const bool is_held = s->density.scaled == TESS_XP_SCALED_HELD;
+        const double c = is_held ? s->density.held[a] : s->fit->contrast[a];
+        const double o = (is_held ? s->density.held[s->density.n_angle + a] : s->fit->offset[a]) -
+                         s->density.mean[a];
         squares +=
             t[4] - 2 * (o * t[3] + c * t[5]) + o * o * t[0] + 2 * o * c * t[1] + c * c * t[2];
         n += t[0];
@@ -91,9 +98,15 @@ tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
     }
     // Bounds of contrast and offset that the fit is near to belong to the density.
     uint8_t *is_truncated = TESS_XP_OWN(uint8_t, s->out->info.is_truncated);
+    double pooled[6 + 3 * TESS_XPCS_MAX_PARAM];
+    double mean;
+    const tess_xp_density one = tess_xp_density_pool(&s->density, s->sums, pooled, &mean);
     for (int64_t a = 0; a < s->density.n_angle; a++) {
         const double *t = tess_xp_angle_sums(&s->pass, s->sums, a);
-        is_truncated[a] = tess_xp_density_outside(&s->density, t, a, s->tally.noise) > 0.001;
+        is_truncated[a] = s->density.scaled == TESS_XP_SCALED_HELD ? 0
+                          : s->density.scaled == TESS_XP_SCALED_ALL
+                              ? is_outside(&one, pooled, 0, s->tally.noise)
+                              : is_outside(&s->density, t, a, s->tally.noise);
     }
     return TESS_OK;
 }

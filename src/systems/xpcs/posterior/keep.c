@@ -116,7 +116,8 @@ static tess_status read_state(void *self, const tess_checkpoint *found, const ch
 
 // Options that change how a run goes, not what it draws, and those of the fit that have no part.
 static const char without_effect[] = "|strategy|fast|chunk_tiles|checkpoint_iterations|max_retries|"
-                                     "chi2_threshold|";
+                                     "chi2_threshold|combination|shard_points|max_rhat|min_ess|"
+                                     "max_divergence|min_success|max_cv|";
 
 static tess_hash hash_vectors(const tess_xp_sampler *s)
 {
@@ -127,6 +128,10 @@ static tess_hash hash_vectors(const tess_xp_sampler *s)
     tess_hash_mix(&hash, &s->density.contrast, sizeof s->density.contrast);
     tess_hash_mix(&hash, &s->density.offset, sizeof s->density.offset);
     tess_hash_mix(&hash, &s->density.noise_scale, sizeof s->density.noise_scale);
+    tess_hash_mix(&hash, &s->scaling, sizeof s->scaling);
+    if (s->density.held) {
+        tess_hash_mix(&hash, s->density.held, 2 * (size_t)s->density.n_angle * sizeof(double));
+    }
     tess_hash_mix(&hash, s->fit->theta, n_param * sizeof(double));
     tess_hash_mix(&hash, s->fit->contrast, (size_t)s->density.n_angle * sizeof(double));
     const size_t n_all = (size_t)s->fit->n_covariance;

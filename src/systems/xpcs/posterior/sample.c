@@ -1,4 +1,4 @@
-// Sampling, from the call to the draws.
+// Sampling, from checked options to the draws.
 #include "systems/xpcs/posterior/sample.h"
 #include "systems/xpcs/posterior/modes.h"
 #include "systems/xpcs/posterior/moves.h"
@@ -11,6 +11,18 @@
 
 static tess_status settle_config(tess_xpcs_sample_config *c)
 {
+    const bool is_consensus = c->method == TESS_XPCS_METHOD_CONSENSUS;
+    if (is_consensus && c->shard > 0) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "shard: %lld, but method consensus samples all parts; leave one of them out",
+                  (long long)c->shard);
+    }
+    if (!is_consensus && c->shard == 0 && c->n_shard > 1) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "n_shard: %lld parts, but which? name one with shard, or sample all of them with "
+                  "method consensus",
+                  (long long)c->n_shard);
+    }
     if (!(c->temper > 0)) {
         c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;
     }
@@ -109,33 +121,27 @@ static tess_status draw(tess_xp_sampler *s)
     return TESS_OK;
 }
 
-tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
-                             const tess_xpcs_result *fit, const tess_xpcs_fit_config *fit_config,
-                             const tess_xpcs_sample_config *config, tess_xpcs_posterior **out)
+tess_status tess_xp_sampler_begin(tess_xp_sampler *s, const tess_xpcs_model *model,
+                                  const tess_xpcs_fit_config *fit_config,
+                                  const tess_xpcs_sample_config *config)
 {
-    tess_error_clear();
-    if (!ctx || !data || !fit || !out) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL",
-                  !ctx    ? "context"
-                  : !data ? "data"
-                  : !fit  ? "fit"
-                          : "out");
-    }
     static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE};
+    TESS_TRY(tess_stage_choose(s->ctx, stages, 2, "pass", &s->device));
+    TESS_TRY(read_configs(s, fit_config, config));
+    TESS_TRY(tess_xp_constants_for_data(model, &s->data->info, &s->model));
+    return check_fit(s);
+}
+
+tess_status tess_xp_sampler_draw(tess_xp_sampler *s, tess_xpcs_posterior **out)
+{
     const int64_t begin_ns = tess_now_ns();
-    tess_xp_sampler s = {.ctx = ctx, .data = data, .fit = tess_xpcs_result_get_info(fit)};
-    *out = NULL;
-    TESS_TRY(tess_stage_choose(ctx, stages, 2, "pass", &s.device));
-    TESS_TRY(read_configs(&s, fit_config, config));
-    TESS_TRY(tess_xp_constants_for_data(model, &data->info, &s.model));
-    TESS_TRY(check_fit(&s));
-    const tess_status status = draw(&s);
-    tess_xp_sampler_close(&s);
+    const tess_status status = draw(s);
+    tess_xp_sampler_close(s);
     if (status != TESS_OK) {
-        tess_xpcs_posterior_destroy(s.out);
+        tess_xpcs_posterior_destroy(s->out);
         return status;
     }
-    s.out->info.seconds = (double)(tess_now_ns() - begin_ns) * 1e-9;
-    *out = s.out;
+    s->out->info.seconds = (double)(tess_now_ns() - begin_ns) * 1e-9;
+    *out = s->out;
     return TESS_OK;
 }

@@ -76,6 +76,7 @@ typedef struct tess_xp_sampler {
     tess_identity id;
     tess_work work;
     double resumed_from;
+    int32_t scaling; // tess_xpcs_draw_scaling, settled
     bool is_resumed;
     tess_watch watch;
     tess_text warnings;
@@ -102,6 +103,23 @@ void tess_xp_posterior_growing(const tess_xpcs_posterior *posterior, unsigned ch
 // error.
 TESS_MUST_CHECK tess_status tess_xp_sampler_open(tess_xp_sampler *sampler);
 void tess_xp_sampler_close(tess_xp_sampler *sampler);
+
+// --- scaled.c ---
+
+// What is sampled of contrast and offset, and their values where they are known. Of the data that
+// are sampled in the end, and before a shard is made of them.
+TESS_MUST_CHECK tess_status tess_xp_sampler_set_scaled(tess_xp_sampler *sampler);
+
+// --- sample.c ---
+
+// Options, checked; ctx, data and fit are there.
+TESS_MUST_CHECK tess_status tess_xp_sampler_begin(tess_xp_sampler *sampler,
+                                                  const tess_xpcs_model *model,
+                                                  const tess_xpcs_fit_config *fit_config,
+                                                  const tess_xpcs_sample_config *config);
+// The draws of what began. The sampler is closed afterwards.
+TESS_MUST_CHECK tess_status tess_xp_sampler_draw(tess_xp_sampler *sampler,
+                                                 tess_xpcs_posterior **out);
 
 // --- evaluate.c ---
 

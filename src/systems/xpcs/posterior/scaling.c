@@ -4,6 +4,7 @@
 #include "systems/xpcs/posterior/sample.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_TRY = 64 };
 
@@ -26,6 +27,38 @@ static int64_t draw_pair(const tess_xp_sampler *s, const tess_philox_stream *str
     pair[0] = fmin(fmax(pair[0], lower[1]), upper[1]);
     pair[1] = fmin(fmax(pair[1], lower[0]), upper[0]);
     return MAX_TRY;
+}
+
+// What is known, as draws.
+static void copy_held(tess_xp_sampler *s, int64_t draw)
+{
+    const tess_xpcs_posterior_info *info = &s->out->info;
+    const size_t bytes = (size_t)info->n_angle * sizeof(double);
+    memcpy(TESS_XP_OWN(double, info->contrast) + draw * info->n_angle, s->density.held, bytes);
+    memcpy(TESS_XP_OWN(double, info->offset) + draw * info->n_angle,
+           s->density.held + info->n_angle, bytes);
+}
+
+// One draw of the one pair of all angles.
+static void draw_pooled(tess_xp_sampler *s, int64_t draw, const double *sums)
+{
+    const tess_xpcs_posterior_info *info = &s->out->info;
+    const int64_t n_angle = info->n_angle;
+    const tess_philox_stream stream = tess_philox_open(
+        (uint64_t)s->config.seed, (uint32_t)(draw / info->n_draw), TESS_XP_RANDOM_SCALING);
+    double pooled[6 + 3 * TESS_XPCS_MAX_PARAM];
+    double data_mean;
+    double mean[2];
+    double root[4];
+    double pair[2];
+    const tess_xp_density one = tess_xp_density_pool(&s->density, sums, pooled, &data_mean);
+    tess_xp_density_scaling(&one, pooled, 0, info->noise[draw], mean, root);
+    const int64_t k = draw_pair(s, &stream, draw % info->n_draw, mean, root, pair);
+    for (int64_t a = 0; a < n_angle; a++) {
+        TESS_XP_OWN(double, info->outside_angle)[a] += (double)k;
+        TESS_XP_OWN(double, info->offset)[draw * n_angle + a] = pair[0];
+        TESS_XP_OWN(double, info->contrast)[draw * n_angle + a] = pair[1];
+    }
 }
 
 // One draw from the sums of its pass. outside_angle counts tries until the end.
@@ -71,6 +104,11 @@ tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *s)
 {
     const tess_xpcs_posterior_info *info = &s->out->info;
     const int64_t n_all = info->n_chain * info->n_draw;
+    const bool is_pooled = s->density.scaled == TESS_XP_SCALED_ALL;
+    for (int64_t i = 0; s->density.scaled == TESS_XP_SCALED_HELD && i < n_all; i++) {
+        copy_held(s, i);
+        s->tally.n_scaled = n_all;
+    }
     while (s->tally.n_scaled < n_all) {
         const int64_t first = s->tally.n_scaled;
         const int64_t n = n_all - first < TESS_XP_MAX_SET ? n_all - first : TESS_XP_MAX_SET;
@@ -83,7 +121,7 @@ tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *s)
         s->tally.n_pass++;
         s->tally.n_evaluation += n;
         for (int64_t i = 0; i < n; i++) {
-            draw_angles(s, first + i, s->sums + i * s->pass.n_sum);
+            (is_pooled ? draw_pooled : draw_angles)(s, first + i, s->sums + i * s->pass.n_sum);
         }
         s->tally.n_scaled += n;
         TESS_TRY(tess_xp_sampler_between(s));

@@ -165,7 +165,8 @@ static tess_status create_posterior(tess_xp_sampler *s)
                                             .temper = c->temper,
                                             .n_frame = data->n_frame,
                                             .dt_s = s->model.dt_s,
-                                            .gap_angstrom = s->model.gap_angstrom};
+                                            .gap_angstrom = s->model.gap_angstrom,
+                                            .scaling = s->scaling};
     TESS_TRY(tess_xp_posterior_create(s->ctx, &sizes, &s->out));
     const tess_xpcs_posterior_info *info = &s->out->info;
     for (int64_t k = 0; k < d->n_param; k++) {
@@ -193,6 +194,7 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
     tess_blocks_init(&s->blocks, &s->ctx->heap);
     tess_text_init(&s->warnings, &s->ctx->heap);
     TESS_TRY(set_density(s)); // the noise is that of the whole
+    TESS_TRY(tess_xp_sampler_set_scaled(s));
     if (s->config.shard > 0) {
         TESS_TRY(tess_xp_shard_make(s->ctx, s->data, &s->config, &s->shard));
         s->data = s->shard;

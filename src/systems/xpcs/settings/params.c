@@ -242,8 +242,9 @@ static const tess_param sample_params[] = {
      "acceptance that the steps are made for"},
     {"noise_scale", TESS_PARAM_REAL, FIELD(noise_scale), 0, 0, 1e9, NULL, "",
      "noise of a point, of which 1.5 times is the scale of its prior; 0 estimates it"},
-    {"method", TESS_PARAM_CHOICE, FIELD(method), 0, 0, 1, "nuts|laplace", "",
-     "draws by NUTS, or at once by importance from a normal at the maximum"},
+    {"method", TESS_PARAM_CHOICE, FIELD(method), 0, 0, 2, "nuts|laplace|consensus", "",
+     "draws by NUTS; at once by importance from a normal at the maximum; or by NUTS from n_shard "
+     "parts of the data, combined"},
     {"coords", TESS_PARAM_CHOICE, FIELD(coords), 0, 0, 1, "logit|upstream", "",
      "coordinates of the sampler; the original's have priors of their own"},
     {"surrogate", TESS_PARAM_CHOICE, FIELD(surrogate), 0, 0, 2, "auto|off|on", "",
@@ -268,6 +269,26 @@ static const tess_param sample_params[] = {
     {"max_attempt", TESS_PARAM_INT, FIELD(max_attempt), 3, 1, 10, NULL, "attempts",
      "runs at most, while more than 5 % of the paths diverge, each with a target_accept 0.05 "
      "higher"},
+    {"scaling", TESS_PARAM_CHOICE, FIELD(scaling), 0, 0, 5,
+     "fit|individual|averaged|constant|constant_averaged|auto", "",
+     "contrast and offset: as in the fit, a pair for every angle, one pair for all, known by every "
+     "angle or in the mean, or averaged from constant_scaling_threshold angles on"},
+    {"combination", TESS_PARAM_CHOICE, FIELD(combination), 0, 0, 1,
+     "consensus_mc|robust_consensus_mc", "",
+     "shards are combined by full covariances, or as the original's default, every parameter by "
+     "itself"},
+    {"shard_points", TESS_PARAM_INT, FIELD(shard_points), 0, 0, 1e15, NULL, "points",
+     "points of a shard at most, where n_shard is 0; 0: as the original chooses"},
+    {"max_rhat", TESS_PARAM_REAL, FIELD(max_rhat), 1.1, 1, 1e9, NULL, "",
+     "R-hat above which a shard is dropped"},
+    {"min_ess", TESS_PARAM_REAL, FIELD(min_ess), 100, 0, 1e9, NULL, "draws",
+     "effective draws below which a shard is dropped"},
+    {"max_divergence", TESS_PARAM_REAL, FIELD(max_divergence), 0.1, 0, 1, NULL, "",
+     "share of diverged paths above which a shard is dropped"},
+    {"min_success", TESS_PARAM_REAL, FIELD(min_success), 0.8, 0, 1, NULL, "",
+     "share of shards that must be left: a warning below it, an error below half of it"},
+    {"max_cv", TESS_PARAM_REAL, FIELD(max_cv), 10, 0, 1e300, NULL, "",
+     "distance of the shards from each other in their errors above which they have no consensus"},
 };
 #undef CONFIG
 

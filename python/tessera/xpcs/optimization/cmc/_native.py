@@ -14,8 +14,7 @@ from tessera.xpcs._data import Data
 from tessera.xpcs._fit import fit
 from tessera.xpcs._foreign import data_of_points, symmetric
 from tessera.xpcs._posterior import Posterior
-from tessera.xpcs._result import Result
-from tessera.xpcs._sample import combine, sample
+from tessera.xpcs._sample import sample
 from tessera.xpcs.optimization.cmc.config import CMCConfig
 from tessera.xpcs.optimization.cmc.priors import SCALING, informed_width, physical_names
 from tessera.xpcs.optimization.cmc.scaling import compute_scaling_factors
@@ -23,8 +22,8 @@ from tessera.xpcs.optimization.cmc.scaling import compute_scaling_factors
 if TYPE_CHECKING:
     from tessera.xpcs.config.parameter_space import ParameterSpace
 
-# Contrast and offset that shall not move.
-_HELD = 1e-6
+# The original's auto is one contrast and offset for all angles.
+_SCALINGS = {"auto": "averaged", "individual": "individual"}
 
 
 class Drawn(NamedTuple):
@@ -74,17 +73,17 @@ def _priors(
     return found
 
 
-def _held(points: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Return priors that hold contrast and offset at the means of their estimates."""
-    held = {}
+def _held(points: Mapping[str, Any], per_angle_mode: str) -> dict[str, Any]:
+    """Return what a fit takes to hold contrast and offset at their estimates."""
+    held: dict[str, Any] = {"scaling": per_angle_mode}
     for word in SCALING:
         values = points.get(f"fixed_{word}")
         if values is None:
             raise ValueError(
-                f"fixed_{word}: constant_averaged holds contrast and offset at estimates; give "
+                f"fixed_{word}: {per_angle_mode} holds contrast and offset at estimates; give "
                 "fixed_contrast and fixed_offset, one value for every angle"
             )
-        held[word] = (float(np.mean(np.asarray(values))), _HELD)
+        held[word] = np.asarray(values, np.float64)
     return held
 
 
@@ -96,7 +95,7 @@ def _bounds(parameter_space: ParameterSpace, analysis_mode: str) -> dict[str, tu
 def _named(posterior: Posterior, per_angle_mode: str) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     if per_angle_mode == "auto":
-        found = {word: getattr(posterior, word).mean(axis=2) for word in SCALING}
+        found = {word: getattr(posterior, word)[:, :, 0] for word in SCALING}
     elif per_angle_mode == "individual":
         n = posterior.contrast.shape[2]
         found = {f"{word}_{i}": posterior[f"{word}_{i}"] for word in SCALING for i in range(n)}
@@ -104,18 +103,41 @@ def _named(posterior: Posterior, per_angle_mode: str) -> dict[str, Floats]:
     return {**found, "sigma": posterior.noise}
 
 
-def _of_shards(fitted: Result, config: CMCConfig, options: dict[str, Any]) -> Posterior:
-    """Sample all data at once, or as many shards as the configuration names, and combine them."""
-    n = int(config.num_shards) if str(config.num_shards).isdigit() else 1
-    if n < 2:
-        return sample(fitted, **options)
-    cut: dict[str, Any] = {
+def _shards(config: CMCConfig) -> dict[str, Any]:
+    """Return options of consensus where the configuration cuts the data; else none."""
+    count, size = str(config.num_shards), str(config.max_points_per_shard)
+    n = int(count) if count.isdigit() else 0
+    is_sized = n == 0 and size.isdigit()
+    if config.enable is False or not (n > 1 or is_sized):
+        return {}
+    if config.combination_method in ("weighted_gaussian", "simple_average"):
+        raise _core.ArgumentError(
+            f"combination.method: {config.combination_method!r} is not here; choose "
+            "'consensus_mc' or 'robust_consensus_mc'"
+        )
+    if config.max_parameter_cv != 1.0 and config.heterogeneity_abort:
+        raise _core.ArgumentError(
+            "validation.max_parameter_cv: shards are compared by their own errors; leave it at 1, "
+            "or set heterogeneity_abort to False"
+        )
+    return {
+        "method": "consensus",
         "n_shard": n,
+        "shard_points": int(size) if is_sized else 0,
         "shard_strategy": config.sharding_strategy,
-        "temper": float(n) if config.prior_tempering else 1.0,
+        "combination": (
+            "robust_consensus_mc"
+            if config.combination_method == "robust_consensus_mc"
+            else "consensus_mc"
+        ),
+        "max_rhat": config.max_r_hat,
+        # The field's default is what the combined draws are judged by.
+        "min_ess": 100.0 if config.min_ess == CMCConfig.min_ess else config.min_ess,
+        "max_divergence": config.max_divergence_rate,
+        "min_success": config.min_success_rate_warning,
+        "max_cv": 10.0 if config.heterogeneity_abort else 1e300,
+        "temper": 0.0 if config.prior_tempering else 1.0,
     }
-    shards = [sample(fitted, shard=k + 1, **cut, **options) for k in range(n)]
-    return combine(shards, robust_upstream=config.combination_method != "consensus_mc")
 
 
 def sample_points(
@@ -130,11 +152,10 @@ def sample_points(
     progress: bool,
 ) -> Drawn:
     """Fit points, and sample from there."""
-    if per_angle_mode not in ("auto", "individual", "constant_averaged"):
+    if per_angle_mode not in ("auto", "individual", "constant", "constant_averaged"):
         raise _core.ArgumentError(
-            f"per_angle_mode: {per_angle_mode!r} holds the scaling of every angle at a value of "
-            "its own, which the sampler cannot; choose 'individual', which integrates it out, or "
-            "'constant_averaged'"
+            f"per_angle_mode: {per_angle_mode!r} is not sampled; choose 'individual' or 'auto', "
+            "which integrate contrast and offset out, or 'constant' or 'constant_averaged'"
         )
     data = _data_of(points)
     is_flow = analysis_mode == "laminar_flow"
@@ -143,16 +164,16 @@ def sample_points(
         for name, value in (initial_values or {}).items()
         if name in physical_names(analysis_mode)
     }
+    is_held = per_angle_mode.startswith("constant")
     fitted = fit(
         data,
         mode="laminar_flow" if is_flow else "static_anisotropic",
         bounds=_bounds(parameter_space, analysis_mode),
         start=start or None,
         sigma=float(points.get("noise_scale", 0.1)),
+        **(_held(points, per_angle_mode) if is_held else {}),
     )
     priors = _priors(points, parameter_space, analysis_mode, len(data.phi))
-    if per_angle_mode == "constant_averaged":
-        priors |= _held(points)
     # Where there is flow the original never goes below 0.9.
     accept = max(config.target_accept_prob, 0.9 if is_flow else 0.0)
     options: dict[str, Any] = {
@@ -164,9 +185,11 @@ def sample_points(
         "max_depth": config.max_tree_depth,
         "target_accept": accept,
         "noise_scale": float(points.get("noise_scale", 0.0)),
+        "scaling": "fit" if is_held else _SCALINGS[per_angle_mode],
         "progress": "auto" if progress else None,
+        **_shards(config),
     }
-    posterior = _of_shards(fitted, config, options)
+    posterior = sample(fitted, **options)
     extra = {
         "accept_prob": posterior.accept,
         "diverging": posterior.diverged,

@@ -140,10 +140,11 @@ def fit_mcmc_jax(
 ) -> CMCResult:
     """Sample as the original's function of this name does; nothing of JAX is needed.
 
-    All data are sampled at once, unless the configuration says how many shards there shall be,
-    which are sampled by themselves and combined. Contrast and offset of every angle
-    are integrated out; each pair of frames counts once, where the original counts it twice and
-    gets errors that are smaller by the root of two.
+    All data are sampled at once, unless the configuration says how many shards there shall be or
+    how large, which are sampled by themselves and combined. Contrast and offset of every angle
+    (``per_angle_mode`` individual) or of all (auto) are integrated out, or held at their estimates
+    (constant, constant_averaged); each pair of frames counts once, where the original counts it
+    twice and gets errors that are smaller by the root of two.
 
     Parameters
     ----------
@@ -220,9 +221,6 @@ def _sampled(
         nlsq_per_angle_mode=of_fit.get("per_angle_mode"),
         has_nlsq_warmstart=nlsq_result is not None,
     )
-    if scaling == "constant":
-        logger.warning("per_angle_mode constant: the scaling of every angle is integrated out")
-        scaling = "individual"
     _check_warm_start(config, mode, nlsq_result is None and not initial_values)
     starts, values, errors = _start_of_fit(nlsq_result, initial_values, space, mode)
     q, gap, dt = experiment
@@ -239,7 +237,7 @@ def _sampled(
         factor = config.nlsq_prior_width_factor
         about = {"values": values, "uncertainties": errors, "width_factor": factor}
         model_kwargs["nlsq_prior_config"] = about
-    if scaling == "constant_averaged":
+    if scaling.startswith("constant"):
         model_kwargs |= _held(prepared, space)
     samples, stats = run_nuts_sampling(
         model=get_xpcs_model(scaling),
