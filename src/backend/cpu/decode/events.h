@@ -106,6 +106,9 @@ TESS_MUST_CHECK tess_status tess_cpu_events_score(events_room *room, const tess_
 // The largest mean mass along a line of any route; line (NULL: not wanted) is which.
 TESS_MUST_CHECK tess_status tess_cpu_events_line(events_room *room, int64_t n_time, int64_t n,
                                                  double *score, tess_events_line *line);
+
+// --- events_table.c ---
+
 // The posteriors of counted bins 0..n-1 over a route's bins, into room->route_rows.
 void tess_cpu_events_gather(events_room *room, const tess_events_route *route, int64_t n);
 

@@ -32,8 +32,11 @@ static inline int64_t tess_cpu_events_offsets(const events_search *s, int64_t sl
     return first;
 }
 
-// --- events_line.c ---
+// --- events_table.c ---
 
+// The masses of a route for the n counted bins of an event.
+TESS_MUST_CHECK tess_status tess_cpu_events_begin(events_room *room, int64_t route, int64_t n_time,
+                                                  int64_t n, events_search *s);
 // Where row (a, c) of the table begins.
 double *tess_cpu_events_table_row(const events_room *room, const events_windows *w, int64_t row);
 // s and j of every counted bin for slope D.
