@@ -376,6 +376,20 @@ if __name__ == "__main__":
 """
     found = trial.json("--only", "ours", script=script + "    assert found == [1, 11]\n")
     assert found["verdict"] == "runs with ours"
+    # Of a notebook there is no file that the processes could run, and they say nothing of ours.
+    source = """
+import os, subprocess, sys, tempfile
+import multiprocessing
+import autoreject
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    found = pool.map(abs, [-1, 2])
+started = subprocess.run([sys.executable, "-c", "print(6)"], capture_output=True, text=True)
+assert found == [1, 2] and "__file__" not in globals()
+assert (started.stdout, started.stderr) == ("6\\n", ""), started.stderr
+"""
+    cells = [{"cell_type": "code", "source": source}]
+    (trial.work / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    assert trial.json("--only", "ours", name="book.ipynb")["verdict"] == "runs with ours"
 
 
 def test_html(trial: Trial) -> None:

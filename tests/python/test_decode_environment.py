@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tessera
+import tessera.decode as td
 from tessera.decode import Environment, RandomWalk, TrackGraph, Uniform, make_track_graph
 from tessera.decode.continuous_state_transitions import (
     EmpiricalMovement,
@@ -212,3 +215,53 @@ def test_directions() -> None:
     direction = env.get_direction(np.concatenate((out, out[::-1])), sampling_frequency=100.0)
     assert set(direction[50:150]) == {"outward"}
     assert set(direction[250:350]) == {"inward"}
+
+
+def test_variables_of_an_environment_make_it_again() -> None:
+    for env in (Environment(place_bin_size=3.0), track(edge_order=EDGES, edge_spacing=2.0)):
+        before = dict(vars(env))
+        assert env.track_graphDD is None  # asked of, as pipelines do that store models
+        assert env.distance_between_nodes_ is None
+        assert vars(env) == before
+        again = Environment(**vars(env))
+        places = [each.fit_place_grid(np.linspace(0, 10, 50)) for each in (env, again)]
+        assert np.array_equal(places[0].place_bin_centers_, places[1].place_bin_centers_)
+    box = Environment(place_bin_size=3.0).fit_place_grid(np.random.default_rng(0).random((99, 2)))
+    assert box.track_graphDD is box.track_graphDD  # made once
+
+
+def test_environments_and_movements_of_other_packages() -> None:
+    @dataclass
+    class Environment:  # as replay_trajectory_classification has them
+        environment_name: str = ""
+        place_bin_size: float = 2.0
+        track_graph: Any = None
+        edge_order: Any = None
+        infer_track_interior: bool = True
+        edges_: Any = None
+
+    walk = make_dataclass(
+        "RandomWalk",
+        [("environment_name", str), ("movement_var", float), ("use_diffusion", bool)],
+    )
+    jump = make_dataclass("Uniform", [("environment_name", str)])
+    other, own = Environment("here", 4.0), td.Environment("here", 4.0)
+    moves: Any = [[walk("here", 9.0, False), jump("here")], [jump("here"), jump("here")]]
+    ours = [[RandomWalk("here", 9.0), Uniform("here")], [Uniform("here"), Uniform("here")]]
+    time = np.arange(300) / 50
+    position = 15 * (1 - np.cos(time))
+    found = []
+    pairs: list[tuple[Any, Any]] = [(other, moves), (own, ours)]
+    for place, types in pairs:
+        model = td.ContFragSortedSpikesClassifier(
+            environments=place,
+            continuous_transition_types=types,
+            observation_models=td.ObservationModel("here"),
+        ).fit(time, position, [time[::7], time[3::11]])
+        found.append(model.continuous_state_transitions_)
+    assert np.array_equal(found[0], found[1])
+    moves[0][0].use_diffusion = True
+    with pytest.raises(td.exceptions.ValidationError, match="use_diffusion=True has no"):
+        td.ContFragSortedSpikesClassifier(environments=own, continuous_transition_types=moves)
+    with pytest.raises(td.exceptions.ValidationError, match="expected an Environment"):
+        td.ContFragSortedSpikesClassifier(environments=jump("here"))

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from tessera.decode._types import TrackLike
 
 
+class _kept_when_known(cached_property[Any]):  # noqa: N801  # is used as a decorator
+    """A cached property that leaves no trace of None: scripts make environments of ``vars()``."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        value = super().__get__(instance, owner)
+        if value is None and self.attrname is not None:
+            instance.__dict__.pop(self.attrname, None)
+        return value
+
+
 class NodeViews:
     """What :class:`tessera.decode.Environment` shows of its bins as nodes."""
 
@@ -52,7 +62,7 @@ class NodeViews:
         np.fill_diagonal(full, 0.0)
         return full
 
-    @cached_property
+    @_kept_when_known
     def distance_between_nodes_(self) -> Any:
         """Shortest ways between nodes, in cm; None before the bins are made.
 
@@ -65,9 +75,9 @@ class NodeViews:
             return self.distance_between_bins_
         return self._nodes.distance_between_nodes
 
-    @cached_property
+    @_kept_when_known
     def track_graphDD(self) -> nx.Graph:  # noqa: N802
-        """The bins as a graph of networkx; None with a track graph."""
+        """Bins as a graph of networkx; None with a track graph."""
         if not self._is_fitted or self.track_graph is not None:
             return None
         return make_nD_track_graph_from_environment(self)  # type: ignore[arg-type]

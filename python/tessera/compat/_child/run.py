@@ -34,11 +34,11 @@ from .script import (
 _SITE = """\
 import importlib, sys
 sys.path[:] = [folder for folder in sys.path if folder != {own!r}]
-del sys.modules["sitecustomize"]
+this = sys.modules.pop("sitecustomize")
 try:
     importlib.import_module("sitecustomize")
 except ImportError:
-    pass
+    sys.modules["sitecustomize"] = this
 sys.path.append({tessera!r})
 import tessera.compat
 tessera.compat.install(*{originals!r})
@@ -148,11 +148,13 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """Run the script; return how it ended. kept gets its names."""
     script = Path(job["script"])
     module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=str(script), __builtins__=__builtins__)
+    module.__dict__.update(__builtins__=__builtins__)
     functions: dict[str, dict[str, Any]] = {}
     module.__dict__[KEEP] = keeper(functions)
     source = read_source(script)
-    if script.suffix == ".ipynb":
+    if script.suffix != ".ipynb":
+        module.__dict__["__file__"] = str(script)
+    else:  # as in Jupyter there is no file, which processes that are started would run
         module.__dict__.update(notebook.names())
         # Lines of a traceback are those of the cells, not of the file.
         lines = source.splitlines(keepends=True)

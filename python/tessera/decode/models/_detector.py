@@ -14,6 +14,7 @@ from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._encoding import EncodingModel, check_options, encoding_options
+from tessera.decode._predecessor import own_all
 from tessera.decode.environment import Environment
 from tessera.decode.exceptions import TypeValidationError, ValidationError
 from tessera.decode.models import _validate
@@ -91,6 +92,8 @@ class DetectorBase(EstimateMixin, PlotMixin, NearMixin, StateSpace):
         ]
         if missing:
             raise TypeError(f"{type(self).__name__}() needs argument '{missing[0]}'")
+        for name in ("continuous_transition_types", "environments"):
+            values[name] = own_all(values[name])
         types = values["continuous_transition_types"]
         n = len(_validate.listed(types, "continuous_transition_types"))
         environments = values["environments"]
