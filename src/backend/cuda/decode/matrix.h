@@ -8,13 +8,15 @@
 #ifndef TESS_CUDA_DECODE_MATRIX_H
 #define TESS_CUDA_DECODE_MATRIX_H
 
+#include "backend/cuda/warpgroup.cuh"
+
 #include <cstdint>
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define TESS_DECODE_HAS_GROUPS 1
-#else
-#define TESS_DECODE_HAS_GROUPS 0
-#endif
+using warpgroup::give_registers;
+using warpgroup::group_commit;
+using warpgroup::group_fence;
+using warpgroup::group_wait;
+using warpgroup::take_registers;
 
 __device__ __forceinline__ uint32_t shared_address(const void *pointer)
 {
@@ -31,14 +33,14 @@ __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals)
 
 __device__ __forceinline__ void barrier_init_fence()
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }
 
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                  : "memory");
 #endif
@@ -46,14 +48,14 @@ __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
 
 __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 #endif
 }
 
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("{\n"
                  ".reg .pred done;\n"
                  "again:\n"
@@ -71,52 +73,11 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
 __device__ __forceinline__ void copy_run(uint32_t to, const void *from, uint32_t bytes,
                                          uint32_t barrier)
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(barrier)
                  : "memory");
-#endif
-}
-
-// Registers of each thread of a warpgroup from here on; all its warps say so.
-template <int registers>
-__device__ __forceinline__ void give_registers()
-{
-#if TESS_DECODE_HAS_GROUPS
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
-#endif
-}
-
-template <int registers>
-__device__ __forceinline__ void take_registers()
-{
-#if TESS_DECODE_HAS_GROUPS
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
-#endif
-}
-
-// Between fence and wait registers of products are the instructions'.
-__device__ __forceinline__ void product_fence()
-{
-#if TESS_DECODE_HAS_GROUPS
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void product_commit()
-{
-#if TESS_DECODE_HAS_GROUPS
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-#endif
-}
-
-// Leaves at most the newest sets of products, each closed by a commit, unfinished.
-template <int newest>
-__device__ __forceinline__ void product_wait()
-{
-#if TESS_DECODE_HAS_GROUPS
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(newest) : "memory");
 #endif
 }
 
@@ -205,7 +166,7 @@ __device__ __forceinline__ void multiply(float (&d)[n], const uint32_t (&a)[4], 
                      : KDE_SUMS_##n(d) \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right)); \
     }
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
 KDE_MULTIPLY(8, "16", "8", "9", "10", "11", "12")
 KDE_MULTIPLY(32, "64", "32", "33", "34", "35", "36")
 KDE_MULTIPLY(64, "128", "64", "65", "66", "67", "68")

@@ -257,11 +257,11 @@ __device__ inline void start(float (&d)[n], const taken &t)
 {
     const uint64_t upper = right_matrix(t.at, 128, 512);
     const uint64_t lower = right_matrix(t.at + 256, 128, 512);
-    product_fence();
+    group_fence();
     multiply<n>(d, t.a.upper, upper);
     multiply<n>(d, t.a.lower, upper);
     multiply<n>(d, t.a.upper, lower);
-    product_commit();
+    group_commit();
 }
 
 // After its products.
@@ -305,18 +305,18 @@ __device__ inline void take_cell(const own_spikes<features> &own, const memory &
     take(even);
     while (steps.has_next()) {
         take(odd);
-        product_wait<1>();
+        group_wait<1>();
         let_go(even);
         even.empty = 0;
         if (!steps.has_next()) {
             break;
         }
         take(even);
-        product_wait<1>();
+        group_wait<1>();
         let_go(odd);
         odd.empty = 0;
     }
-    product_wait<0>();
+    group_wait<0>();
     let_go(even);
     let_go(odd);
     add_to_band(d, band, band_columns, row);
@@ -437,7 +437,7 @@ template <int columns, int features>
 __global__ void __launch_bounds__(threads_of<columns>, columns == 1 ? 3 : 1)
     spread_kernel(kde_work w)
 {
-#if TESS_DECODE_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     extern __shared__ __align__(128) float shared[];
     __shared__ uint64_t barriers[2 * most_stages]; // kde_has_spread() sees that they are there
     constexpr int strip = strip_of<columns>;

@@ -1,6 +1,6 @@
 // The matrix instructions of Hopper's warpgroups (wgmma): operands in shared memory, sums in
 // registers. Only sm_90a has them: elsewhere these functions do nothing, and
-// TESS_CLIFFORD_HAS_GROUPS is 0.
+// TESS_CUDA_HAS_GROUPS is 0.
 //
 // 128 threads multiply 64 rows with 256, 128 or 64 columns over 16 items of the inner axis.
 // Operands lie as tiles of rows of 128 bytes in the copy engine's swizzle (swizzle_128), from a
@@ -12,61 +12,21 @@
 #define TESS_CLIFFORD_WGMMA_CUH
 
 #include "backend/cuda/clifford/common/mma.cuh"
-
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define TESS_CLIFFORD_HAS_GROUPS 1
-#else
-#define TESS_CLIFFORD_HAS_GROUPS 0
-#endif
+#include "backend/cuda/warpgroup.cuh"
 
 namespace clifford_mma
 {
 
-// After fence registers are the instructions', commit closes a set of them, wait<n> leaves at most
-// the n newest sets unfinished.
-__device__ __forceinline__ void group_fence()
-{
-#if TESS_CLIFFORD_HAS_GROUPS
-    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void group_commit()
-{
-#if TESS_CLIFFORD_HAS_GROUPS
-    asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
-#endif
-}
-
-template <int newest>
-__device__ __forceinline__ void group_wait()
-{
-#if TESS_CLIFFORD_HAS_GROUPS
-    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(newest) : "memory");
-#endif
-}
+using warpgroup::give_registers;
+using warpgroup::group_commit;
+using warpgroup::group_fence;
+using warpgroup::group_wait;
+using warpgroup::take_registers;
 
 // A barrier of the threads of one of the block's warpgroups.
 __device__ __forceinline__ void group_sync(int group)
 {
     asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
-}
-
-// Registers per thread of a warpgroup from here on; all its warps say so.
-template <int registers>
-__device__ __forceinline__ void give_registers()
-{
-#if TESS_CLIFFORD_HAS_GROUPS
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(registers));
-#endif
-}
-
-template <int registers>
-__device__ __forceinline__ void take_registers()
-{
-#if TESS_CLIFFORD_HAS_GROUPS
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(registers));
-#endif
 }
 
 // How the instruction finds a tile: its address, 1024 bytes from eight rows to the next eight, the
@@ -167,7 +127,7 @@ template <>
 __device__ __forceinline__ void group_multiply<__half>(float (&d)[128], uint64_t a, uint64_t b,
                                                        int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(
         CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "%130", "%128, %129, keeps, 1, 1, 0, 0")
         : CL_WGMMA_SUMS_128(d)
@@ -179,7 +139,7 @@ template <>
 __device__ __forceinline__ void group_multiply<__nv_bfloat16>(float (&d)[128], uint64_t a,
                                                               uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("256", "bf16.bf16", CL_WGMMA_REGISTERS_128, "%130",
                           "%128, %129, keeps, 1, 1, 0, 0")
                  : CL_WGMMA_SUMS_128(d)
@@ -191,7 +151,7 @@ template <>
 __device__ __forceinline__ void group_multiply<__half>(float (&d)[64], uint64_t a, uint64_t b,
                                                        int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(
         CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "%66", "%64, %65, keeps, 1, 1, 0, 0")
         : CL_WGMMA_SUMS_64(d)
@@ -203,7 +163,7 @@ template <>
 __device__ __forceinline__ void group_multiply<__nv_bfloat16>(float (&d)[64], uint64_t a,
                                                               uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(
         CL_WGMMA("128", "bf16.bf16", CL_WGMMA_REGISTERS_64, "%66", "%64, %65, keeps, 1, 1, 0, 0")
         : CL_WGMMA_SUMS_64(d)
@@ -215,7 +175,7 @@ template <>
 __device__ __forceinline__ void group_multiply_held<__half>(float (&d)[128], const uint32_t (&a)[4],
                                                             uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "%133",
                           "{%128,%129,%130,%131}, %132, keeps, 1, 1, 1")
                  : CL_WGMMA_SUMS_128(d)
@@ -227,7 +187,7 @@ template <>
 __device__ __forceinline__ void
 group_multiply_held<__nv_bfloat16>(float (&d)[128], const uint32_t (&a)[4], uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("256", "bf16.bf16", CL_WGMMA_REGISTERS_128, "%133",
                           "{%128,%129,%130,%131}, %132, keeps, 1, 1, 1")
                  : CL_WGMMA_SUMS_128(d)
@@ -239,7 +199,7 @@ template <>
 __device__ __forceinline__ void group_multiply_held<__half>(float (&d)[64], const uint32_t (&a)[4],
                                                             uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "%69",
                           "{%64,%65,%66,%67}, %68, keeps, 1, 1, 1")
                  : CL_WGMMA_SUMS_64(d)
@@ -251,7 +211,7 @@ template <>
 __device__ __forceinline__ void
 group_multiply_held<__nv_bfloat16>(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("128", "bf16.bf16", CL_WGMMA_REGISTERS_64, "%69",
                           "{%64,%65,%66,%67}, %68, keeps, 1, 1, 1")
                  : CL_WGMMA_SUMS_64(d)
@@ -263,7 +223,7 @@ group_multiply_held<__nv_bfloat16>(float (&d)[64], const uint32_t (&a)[4], uint6
 __device__ __forceinline__ void group_multiply_held_half(float (&d)[32], const uint32_t (&a)[4],
                                                          uint64_t b, int keep)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("64", "f16.f16", CL_WGMMA_REGISTERS_32, "%37",
                           "{%32,%33,%34,%35}, %36, keeps, 1, 1, 0")
                  : CL_WGMMA_SUMS_32(d)
@@ -275,7 +235,7 @@ __device__ __forceinline__ void group_multiply_held_half(float (&d)[32], const u
 template <bool turned_a, bool turned_b>
 __device__ __forceinline__ void group_multiply_half(float (&d)[128], uint64_t a, uint64_t b)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "1",
                           "%128, %129, keeps, 1, 1, %130, %131")
                  : CL_WGMMA_SUMS_128(d)
@@ -286,7 +246,7 @@ __device__ __forceinline__ void group_multiply_half(float (&d)[128], uint64_t a,
 template <bool turned_a, bool turned_b>
 __device__ __forceinline__ void group_multiply_half(float (&d)[64], uint64_t a, uint64_t b)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     asm volatile(
         CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "1", "%64, %65, keeps, 1, 1, %66, %67")
         : CL_WGMMA_SUMS_64(d)

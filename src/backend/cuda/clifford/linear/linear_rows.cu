@@ -110,7 +110,7 @@ __device__ __forceinline__ void multiply_fragments(warp_sums<S> &sum, const frag
 template <class S, typename M>
 __device__ __forceinline__ void multiply_stage(warp_sums<S> &sum, uint32_t tile_a, uint32_t tile_b)
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
     const uint64_t b = tile_descriptor(tile_b);
     group_fence();
@@ -136,7 +136,7 @@ __device__ __forceinline__ void multiply_stage_exact(warp_sums<S> &whole, uint32
                                                      uint32_t tile_b)
 {
     warp_sums<S> sum;
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
     const uint64_t b = tile_descriptor(tile_b);
     constexpr int rest = S::copy_bytes / 16;

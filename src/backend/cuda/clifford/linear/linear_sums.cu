@@ -53,7 +53,7 @@ __device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint
                                               uint32_t tile_b, int step, bool add)
 {
     constexpr int half_bytes = sums_shape<1>::half_bytes;
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     group_multiply_held<M>(as_group_sums(sum), a,
                            turned_descriptor(tile_b + uint32_t(step * 2048), half_bytes), add);
 #else
@@ -77,14 +77,14 @@ __device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint
 
 __device__ __forceinline__ void begin_products()
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     group_fence();
 #endif
 }
 
 __device__ __forceinline__ void end_products()
 {
-#if TESS_CLIFFORD_HAS_GROUPS
+#if TESS_CUDA_HAS_GROUPS
     group_commit();
     group_wait<0>();
 #endif
