@@ -42,12 +42,12 @@ static void run_parts(const dense_case *c, const tess_de_hmm_chunk *chunk,
     memcpy(parts, given, (size_t)n_part * sizeof *parts);
     memcpy(r->carry, c->initial, (size_t)r->n_bin * sizeof *r->carry);
     r->end = (tess_de_hmm_carry){.predicted = r->carry, .first_impossible = -1};
-    assert_ok(tess_de_hmm_filter_parts(ctx, ctx->device, r->hmm, chunk, parts, n_part, c->initial,
+    assert_ok(tess_de_hmm_filter_parts(ctx, &ctx->cpu, r->hmm, chunk, parts, n_part, c->initial,
                                        room, &r->end));
     memcpy(r->causal, r->filtered, (size_t)(N_ROW * r->n_bin) * item);
     memcpy(r->next, c->initial, (size_t)r->n_bin * sizeof *r->next);
     assert_ok(
-        tess_de_hmm_smooth_parts(ctx, ctx->device, r->hmm, chunk, parts, n_part, room, r->next));
+        tess_de_hmm_smooth_parts(ctx, &ctx->cpu, r->hmm, chunk, parts, n_part, room, r->next));
 }
 
 static void check_same(const run *a, const run *b)

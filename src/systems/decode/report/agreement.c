@@ -30,11 +30,28 @@ static double straight_distance(const tess_de_view *v, int64_t place, const tess
     return sqrt(sum);
 }
 
-static int64_t nearest_place(const tess_de_view *v, const tess_de_spot *spot)
+// The same on a line, where a root of a square is the number itself.
+static int64_t nearest_on_line(const double *center, int64_t n, double at)
 {
     int64_t nearest = 0;
+    double least = fabs(center[0] - at);
+    for (int64_t p = 1; p < n; p++) {
+        const double distance = fabs(center[p] - at);
+        nearest = distance < least ? p : nearest;
+        least = distance < least ? distance : least;
+    }
+    return nearest;
+}
+
+static int64_t nearest_place(const tess_de_view *v, const tess_de_spot *spot)
+{
+    const int64_t n_place = count_places(v);
+    if (!v->track && v->n_axis == 1) {
+        return nearest_on_line(v->center[0], n_place, spot->at[0]);
+    }
+    int64_t nearest = 0;
     double least = tess_de_view_place_distance(v, 0, spot);
-    for (int64_t p = 1; p < count_places(v); p++) {
+    for (int64_t p = 1; p < n_place; p++) {
         const double distance =
             v->track ? tess_de_view_place_distance(v, p, spot) : straight_distance(v, p, spot);
         nearest = distance < least ? p : nearest;

@@ -7,10 +7,12 @@
 
 static const char MEMORY[] = "rows of a result";
 
-// Values of the posterior read at once; 16 bytes each, in two blocks an eighth of the memory limit.
+// Values of the posterior read at once, so that all threads have some rows; 16 bytes each, in two
+// blocks an eighth of the memory limit.
 static int64_t values_at_once(const tess_context *ctx)
 {
-    const int64_t most = INT64_C(1) << 19;
+    const int64_t times = ctx->n_thread < 4 ? 1 : ctx->n_thread < 16 ? ctx->n_thread / 4 : 4;
+    const int64_t most = times << 19;
     const uint64_t share = ctx->memory_limit_bytes / (8 * 2 * 16);
     return share < (uint64_t)most ? (int64_t)share : most;
 }

@@ -16,7 +16,7 @@ static const double MAX_GAP_COLUMNS = 20;
 
 // Rows that are digested and judged before they are added up, and those that a thread takes at
 // once.
-enum { ROWS_AHEAD = 1024, ROWS_AT_ONCE = 32 };
+enum { ROWS_AHEAD = 1024, ROWS_AT_ONCE = 8 };
 
 // What the pass carries along besides the facts.
 typedef struct passing {
