@@ -326,12 +326,64 @@ static void shuffles_are_those_of_the_rules(void **state)
     close_setup(&s);
 }
 
+// Where a test stands, and from what share on it is stopped.
+static struct {
+    double stop_at;
+    double least;
+} standing = {2, 2};
+
+static int see_progress(void *user, const tess_progress *progress)
+{
+    (void)user;
+    const double share = (double)progress->done / (double)progress->total;
+    if (strcmp(progress->stage, "decode.events.shuffle") != 0) {
+        return 0;
+    }
+    standing.least = share < standing.least ? share : standing.least;
+    return share >= standing.stop_at;
+}
+
+// All events are one batch here: what is kept of it are the kinds that are done.
+static void kinds_that_are_done_are_kept(void **state)
+{
+    (void)state;
+    setup s;
+    tess_decode_events_config config;
+    open_setup(&s);
+    tess_decode_events *whole = scored(&s, 60, &config);
+    tess_decode_events *stopped = scored(&s, 60, &config);
+    const tess_decode_spikes *spikes = &s.spikes.spikes;
+    assert_ok(tess_decode_events_shuffle(ctx, whole, s.detector, spikes, &s.track, &config));
+    config.checkpoint_dir = unit_path("events-work");
+    config.checkpoint_every_s = 0;
+    config.resume = 1;
+    standing.stop_at = 0.5; // in the second of four kinds, or at its end
+    assert_int_equal(
+        tess_decode_events_shuffle(ctx, stopped, s.detector, spikes, &s.track, &config),
+        TESS_CANCELLED);
+    standing.stop_at = 2;
+    standing.least = 2;
+    assert_ok(tess_decode_events_shuffle(ctx, stopped, s.detector, spikes, &s.track, &config));
+    assert_true(standing.least > 0.25);
+    const tess_decode_events_info *a = tess_decode_events_get_info(whole);
+    const tess_decode_events_info *b = tess_decode_events_get_info(stopped);
+    const size_t n = (size_t)(a->n_kind * a->n_event * N_SCORE);
+    assert_int_equal(a->n_kind, b->n_kind);
+    assert_memory_equal(a->p, b->p, n * sizeof *a->p);
+    assert_memory_equal(a->q, b->q, n * sizeof *a->q);
+    assert_memory_equal(a->statistics, b->statistics, n * 60 * sizeof *a->statistics);
+    tess_decode_events_destroy(whole);
+    tess_decode_events_destroy(stopped);
+    close_setup(&s);
+}
+
 static int set_up(void **state)
 {
     (void)state;
     tess_context_config config;
     tess_context_config_init(&config, sizeof config);
     config.n_thread = 2;
+    config.progress = see_progress;
     return tess_context_create(&config, &ctx) == TESS_OK ? 0 : -1;
 }
 
@@ -348,6 +400,7 @@ int main(void)
         cmocka_unit_test(candidates_are_those_of_the_rules),
         cmocka_unit_test(scores_are_those_of_the_rules),
         cmocka_unit_test(shuffles_are_those_of_the_rules),
+        cmocka_unit_test(kinds_that_are_done_are_kept),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

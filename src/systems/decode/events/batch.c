@@ -9,11 +9,13 @@
 
 // Events of a batch at most.
 enum { MOST_EVENTS = 64 };
-// Additions of a batch, by each kind of shuffle, at most: what a checkpoint may be behind. Two
-// cores do some 5e9 a second.
-static const double MOST_COST = 2.5e9;
+// Additions of a batch that a thread does by each kind of shuffle, at most: what a checkpoint may
+// be behind. A core does some 2.5e9 a second.
+static const double MOST_COST = 1.25e9;
 // And of one call of the stage: a stop is noticed in between.
-static const double MOST_AT_ONCE = 1e9;
+static const double MOST_AT_ONCE = 0.5e9;
+// Lines that are looked at, of all: the others cannot be the best.
+static const double SEEN_LINES = 0.25;
 
 // Where an electrode's spikes of an event lie among its ordered ones.
 typedef struct spike_range {
@@ -68,7 +70,7 @@ static double cost_of(const tess_de_events_model *model, const tess_decode_event
         const tess_events_route *route = &model->track.routes[r];
         const double n_slope =
             1 + 2 * floor(model->track.max_velocity * (n_bin - 1) * model->width / route->step);
-        cost += n_slope * route->length / route->step * n_bin;
+        cost += SEEN_LINES * n_slope * route->length / route->step * n_bin;
     }
     return cost;
 }
@@ -84,7 +86,7 @@ int64_t tess_de_events_batch_shuffles(const tess_de_events_model *model,
     for (int64_t i = 0; i < n; i++) {
         cost += cost_of(model, &table[index[i]]);
     }
-    const double wish = MOST_AT_ONCE / cost;
+    const double wish = MOST_AT_ONCE * model->ctx->n_thread / cost;
     const int64_t count = wish < (double)n_shuffle ? (int64_t)wish / block * block : n_shuffle;
     return count < least ? least : count;
 }
@@ -94,6 +96,7 @@ tess_status tess_de_events_batch_size(const tess_de_events_model *model,
                                       int64_t n, int64_t n_shuffle, int64_t *count)
 {
     const double limit = 0.25 * (double)model->ctx->memory_limit_bytes;
+    const double most_cost = MOST_COST * model->ctx->n_thread;
     double bytes = 0;
     double cost = 0;
     *count = 0;
@@ -101,7 +104,7 @@ tess_status tess_de_events_batch_size(const tess_de_events_model *model,
         const tess_decode_event *next = &table[index[*count]];
         const double more = bytes_of(model, next, n_shuffle);
         const double longer = (double)n_shuffle * cost_of(model, next);
-        if (*count > 0 && (bytes + more > limit || cost + longer > MOST_COST)) {
+        if (*count > 0 && (bytes + more > limit || cost + longer > most_cost)) {
             break;
         }
         bytes += more;

@@ -149,8 +149,9 @@ static tess_status make_states(tess_de_events_model *model)
     }
     if (d->info.n_coefficient > 0) {
         TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "the model's transitions depend on covariates, which events do not have; take "
-                  "decoder memoryless");
+                  "the model's transitions depend on covariates, which belong to the rows of the "
+                  "recording's time and not to time bins of events; take decoder memoryless, or a "
+                  "model fitted without covariates");
     }
     if (d->info.n_state > TESS_DECODE_EVENT_MAX_STATE) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "events are decoded by up to %d states; the model has %d",

@@ -115,39 +115,44 @@ static tess_status shuffle_batch(tess_de_shuffle *t, const tess_de_events_batch 
     return TESS_OK;
 }
 
+// The kinds that the batch is not done by yet.
 static tess_status shuffle_kinds(tess_de_shuffle *t, const tess_de_events_batch *batch)
 {
     const int32_t n_kind = t->events->info.n_kind;
     for (int32_t k = 0; k < n_kind * N_SCORE; k++) {
         t->spreads[k] = (tess_de_spread){.most = t->events->spreads[k].most};
     }
-    for (int32_t k = 0; k < n_kind; k++) {
+    for (int32_t k = (int32_t)t->at.n_kind; k < n_kind; k++) {
         tess_blocks scratch;
         tess_blocks_init(&scratch, &t->model.ctx->heap);
         const tess_status status = shuffle_batch(t, batch, k, &scratch);
         tess_blocks_free(&scratch);
         TESS_TRY(status);
+        tess_de_shuffle_join(t, k);
+        t->at.n_kind = k + 1;
     }
-    tess_de_shuffle_join(t);
     return TESS_OK;
 }
 
 static tess_status shuffle_all(tess_de_shuffle *t)
 {
     const tess_decode_event *table = t->events->events;
-    t->n_told = t->n_done * t->events->info.n_kind * t->n_shuffle;
+    tess_de_shuffle_position *at = &t->at;
+    t->n_told = tess_de_shuffle_done(t);
     tess_watch_begin(&t->watch, t->model.ctx, "decode.events.shuffle", "shuffles", t->n_told,
                      1ULL << 40, TESS_STRATEGY_STANDARD);
-    while (t->n_done < t->n) {
-        int64_t count = 0;
+    while (at->n_event < t->n) {
+        const int64_t *index = t->index + at->n_event;
         tess_de_events_batch batch;
-        TESS_TRY(tess_de_events_batch_size(&t->model, table, t->index + t->n_done, t->n - t->n_done,
-                                           t->n_shuffle, &count));
-        TESS_TRY(tess_de_events_batch_open(&t->model, table, t->index + t->n_done, count, &batch));
+        if (at->n_batch == 0) {
+            TESS_TRY(tess_de_events_batch_size(&t->model, table, index, t->n - at->n_event,
+                                               t->n_shuffle, &at->n_batch));
+        }
+        TESS_TRY(tess_de_events_batch_open(&t->model, table, index, at->n_batch, &batch));
         const tess_status status = shuffle_kinds(t, &batch);
         tess_de_events_batch_close(&batch);
         TESS_TRY(status);
-        t->n_done += count;
+        *at = (tess_de_shuffle_position){.n_event = at->n_event + at->n_batch};
     }
     return TESS_OK;
 }

@@ -1,4 +1,5 @@
-// A test under way: events by batches, every batch by all kinds of shuffles.
+// A test under way: events by batches, every batch by all kinds of shuffles, one after the other.
+// What is kept are the kinds that are done: an event of seconds takes minutes by each.
 //
 //   shuffle.c           batches, kinds, the stage
 //   shuffle_tables.c    what comes of the shuffles: p, q, shares, how scores spread
@@ -9,6 +10,13 @@
 #include "runtime/watch.h"
 #include "runtime/work.h"
 #include "systems/decode/events/model.h"
+
+// What is done: some events by all kinds, and those of the batch under way by some.
+typedef struct tess_de_shuffle_position {
+    int64_t n_event; // scored events whose batch is done
+    int64_t n_batch; // of the batch under way; 0: none
+    int64_t n_kind;  // kinds that it is done by
+} tess_de_shuffle_position;
 
 typedef struct tess_de_shuffle {
     tess_de_events_model model;
@@ -24,8 +32,8 @@ typedef struct tess_de_shuffle {
     double *statistics; // or NULL
     tess_decode_event_share *shares;
     tess_de_spread *spreads; // [n_kind][N_SCORE] of the batch under way
-    int64_t n_done;          // scored events whose batch is done
-    int64_t n_kept;          // of them in a checkpoint
+    tess_de_shuffle_position at;
+    int64_t n_kept; // shuffles of what is in a checkpoint, as tess_de_shuffle_done() counts
     tess_watch watch;
     int64_t n_told; // shuffles done
     tess_identity id;
@@ -39,8 +47,8 @@ TESS_MUST_CHECK tess_status tess_de_shuffle_alloc(tess_de_shuffle *test);
 // overwritten; at: where it goes.
 void tess_de_shuffle_judge(const tess_de_shuffle *test, int64_t at, int32_t kind, int score,
                            double observed, double *values);
-// A batch is done: its spreads join those of all.
-void tess_de_shuffle_join(tess_de_shuffle *test);
+// A batch is done by a kind: its spreads join those of all.
+void tess_de_shuffle_join(tess_de_shuffle *test, int32_t kind);
 // q and shares, after the last batch.
 TESS_MUST_CHECK tess_status tess_de_shuffle_finish(tess_de_shuffle *test);
 
@@ -48,7 +56,9 @@ TESS_MUST_CHECK tess_status tess_de_shuffle_finish(tess_de_shuffle *test);
 
 // Takes the folder, and up what was found there.
 TESS_MUST_CHECK tess_status tess_de_shuffle_open_work(tess_de_shuffle *test);
-// Keeps the batches that are done, where that is due.
+// Shuffles of what is done.
+int64_t tess_de_shuffle_done(const tess_de_shuffle *test);
+// Keeps what is done, where that is due.
 void tess_de_shuffle_keep(tess_de_shuffle *test);
 // After the last batch. The folder stays, finished, where the caller wants to save first.
 void tess_de_shuffle_end_work(tess_de_shuffle *test);

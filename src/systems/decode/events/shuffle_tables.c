@@ -39,9 +39,9 @@ void tess_de_shuffle_judge(const tess_de_shuffle *t, int64_t at, int32_t kind, i
     }
 }
 
-void tess_de_shuffle_join(tess_de_shuffle *t)
+void tess_de_shuffle_join(tess_de_shuffle *t, int32_t kind)
 {
-    for (int64_t k = 0; k < t->events->info.n_kind * N_SCORE; k++) {
+    for (int64_t k = kind * N_SCORE; k < (kind + 1) * N_SCORE; k++) {
         for (int i = 0; i < TESS_DE_SPREAD_PARTS; i++) {
             t->events->spreads[k].counts[i] += t->spreads[k].counts[i];
         }

@@ -91,18 +91,20 @@ static tess_status write_state(void *self, tess_checkpoint_writer *writer)
     const tess_de_shuffle *t = self;
     part parts[N_PART];
     list_parts(t, parts);
-    TESS_TRY(tess_checkpoint_add(writer, "events", &t->n_done, sizeof t->n_done));
+    TESS_TRY(tess_checkpoint_add(writer, "position", &t->at, sizeof t->at));
     for (int i = 0; i < N_PART; i++) {
         TESS_TRY(tess_checkpoint_add(writer, parts[i].name, parts[i].values, parts[i].bytes));
     }
     return TESS_OK;
 }
 
-static tess_status read_count(const tess_de_shuffle *t, const tess_checkpoint *found,
-                              const char *path, int64_t *n_done)
+static tess_status read_position(const tess_de_shuffle *t, const tess_checkpoint *found,
+                                 const char *path, tess_de_shuffle_position *at)
 {
-    TESS_TRY(tess_checkpoint_get(found, "events", n_done, sizeof *n_done));
-    if (*n_done < 0 || *n_done > t->n) {
+    TESS_TRY(tess_checkpoint_get(found, "position", at, sizeof *at));
+    const bool is_batch = at->n_batch > 0 ? at->n_kind >= 0 && at->n_kind <= t->events->info.n_kind
+                                          : at->n_batch == 0 && at->n_kind == 0;
+    if (at->n_event < 0 || at->n_event > t->n || at->n_batch > t->n - at->n_event || !is_batch) {
         TESS_FAIL(TESS_E_FORMAT, "%s: its counts make no sense", path);
     }
     return TESS_OK;
@@ -110,8 +112,14 @@ static tess_status read_count(const tess_de_shuffle *t, const tess_checkpoint *f
 
 static tess_status check_found(void *self, const tess_checkpoint *found, const char *path)
 {
-    int64_t n_done = 0;
-    return read_count(self, found, path, &n_done);
+    tess_de_shuffle_position at = {0};
+    return read_position(self, found, path, &at);
+}
+
+int64_t tess_de_shuffle_done(const tess_de_shuffle *t)
+{
+    const tess_de_shuffle_position *at = &t->at;
+    return (at->n_event * t->events->info.n_kind + at->n_batch * at->n_kind) * t->n_shuffle;
 }
 
 static tess_status restore(tess_de_shuffle *t)
@@ -119,11 +127,11 @@ static tess_status restore(tess_de_shuffle *t)
     const tess_checkpoint *found = &t->work.found;
     part parts[N_PART];
     list_parts(t, parts);
-    TESS_TRY(read_count(t, found, t->work.newest, &t->n_done));
+    TESS_TRY(read_position(t, found, t->work.newest, &t->at));
     for (int i = 0; i < N_PART; i++) {
         TESS_TRY(tess_checkpoint_get(found, parts[i].name, parts[i].values, parts[i].bytes));
     }
-    t->n_kept = t->n_done;
+    t->n_kept = tess_de_shuffle_done(t);
     tess_work_forget(&t->work);
     return TESS_OK;
 }
@@ -147,13 +155,15 @@ tess_status tess_de_shuffle_open_work(tess_de_shuffle *t)
 
 static void save(tess_de_shuffle *t)
 {
-    tess_work_save(&t->work, t->n > 0 ? (double)t->n_done / (double)t->n : 1, write_state, t);
-    t->n_kept = t->n_done;
+    const int64_t all = t->n * t->events->info.n_kind * t->n_shuffle;
+    const double share = all > 0 ? (double)tess_de_shuffle_done(t) / (double)all : 1;
+    tess_work_save(&t->work, share, write_state, t);
+    t->n_kept = tess_de_shuffle_done(t);
 }
 
 void tess_de_shuffle_keep(tess_de_shuffle *t)
 {
-    if (tess_work_is_due(&t->work, false) && t->n_done > t->n_kept) {
+    if (tess_work_is_due(&t->work, false) && tess_de_shuffle_done(t) > t->n_kept) {
         save(t);
     }
 }

@@ -35,7 +35,7 @@ static tess_status check_detector(const tess_decode_detector *d)
 {
     if (d->info.n_coefficient > 0) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "detector: its transitions depend on covariates, which are "
-                                      "not known online; pass a stationary one");
+                                      "not known of bins to come; pass one fitted without them");
     }
     if (d->n_encoding == 0) {
         TESS_FAIL(TESS_E_ARGUMENT, "detector: has no encoding model to decode with");
