@@ -109,6 +109,23 @@ void autoreject_hint_at_montage(const autoreject_job *j)
     }
 }
 
+// The mean of the channels' standard errors as shares of their thresholds.
+static void print_error(const tess_autoreject_type_fit *fit)
+{
+    double sum = 0;
+    int64_t n = 0;
+    for (int64_t c = 0; fit->standard_errors && c < fit->n_chan; c++) {
+        const double share = fit->standard_errors[c] / fit->thresholds[c];
+        if (isfinite(share)) {
+            sum += share;
+            n++;
+        }
+    }
+    if (n > 0) {
+        printf(" +- %.0f %%", 100 * sum / (double)n);
+    }
+}
+
 void autoreject_print_types(const tess_autoreject_model_info *info)
 {
     for (int64_t t = 0; t < info->n_type; t++) {
@@ -121,6 +138,7 @@ void autoreject_print_types(const tess_autoreject_model_info *info)
         }
         printf("%-14s %lld channels, thresholds %.4g to %.4g", tess_autoreject_type_name(fit->type),
                (long long)fit->n_chan, low, high);
+        print_error(fit);
         if (fit->consensus_index >= 0) {
             printf("; consensus %g, n_interpolate %lld", fit->consensus,
                    (long long)fit->n_interpolate);

@@ -65,7 +65,7 @@ static const cli_command commands[] = {
      .params = {tess_autoreject_fit_params, tess_autoreject_report_params,
                 tess_autoreject_epochs_params},
      .summary = "learn thresholds, consensus and number of repairs from epochs",
-     .output = "write the model here, .json",
+     .output = "write the model here, .json; or its thresholds and their errors, .tsv",
      .output_endings = CLI_ANY_ENDING,
      .examples = "tessera autoreject fit subject-epo.fif -o model.json --report fit.html\n"
                  "tessera autoreject fit rest.edf --montage 1005 --window 2 -o model.json\n"
@@ -112,7 +112,7 @@ static const cli_command commands[] = {
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "one peak-to-peak threshold per channel",
-     .output = "write the thresholds here, a model as .json",
+     .output = "write the thresholds here: a model as .json, or a table with their errors as .tsv",
      .output_endings = CLI_ANY_ENDING,
      .examples = "tessera autoreject thresholds subject-epo.fif --n-split 100\n",
      .run = cmd_autoreject_thresholds},

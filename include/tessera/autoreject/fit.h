@@ -29,9 +29,12 @@ typedef struct tess_autoreject_fit_config {
     int32_t augment;  /* 1: the threshold search also sees every channel predicted from the rest */
     int32_t meg_dots; /* choice: direct table (the rounded table of MNE up to 1.12) */
     int32_t compat_types; /* 1: hbo, hbr, ecog and seeg are treated as the original does */
-    int64_t n_split;      /* of the threshold search; 10 */
-    int64_t n_fold;       /* of the local search; 10 */
-    int64_t seed;         /* 0 .. 2^32-1 */
+    int64_t n_split; /* of the threshold search; 10. 0, of a whole fit: 10, 20, 40 ... 160, until
+                        consensus and n_interpolate of all types are the same three times in
+                        a row; the model says with how many. Checkpoints of it then lie in
+                        folders inside checkpoint_dir, and go when it is finished */
+    int64_t n_fold;  /* of the local search; 10 */
+    int64_t seed;    /* 0 .. 2^32-1 */
     /* Not in the table. Copied where they outlive the call. */
     const int64_t *picks; /* [n_pick] channel indices; NULL: default picks */
     int64_t n_pick;
@@ -144,7 +147,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_fit_get_plan(
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_model_create(
     tess_context *ctx, const tess_autoreject_model_info *info, tess_autoreject_model **out);
 
-/** A plain JSON file: thresholds, choice, loss, names, options, versions. The same fit gives the
+/** path.tsv: a table of thresholds and their standard errors, a line per channel. Else a plain JSON
+ *  file: thresholds, choice, loss, names, options, versions. The same fit gives the
  *  same bytes, whatever it was stopped by and however long it took. overwrite: 0 a file of this
  * name is TESS_E_EXISTS; 1 it is replaced; 2 it is replaced if it says that it is this very model,
  * left by a run that was stopped. */

@@ -113,9 +113,19 @@ class KFold:
         return f"KFold(n_splits={self.n_splits}, random_state=None, shuffle=False)"
 
 
+def splits_of(n_splits: Any, cv: Any) -> int:
+    """Return the splits of the threshold search; 0: as many as the choice asks for."""
+    auto = (isinstance(value, str) and value == "auto" for value in (n_splits, cv))
+    if any(auto):
+        return 0
+    if isinstance(n_splits, str) or int(n_splits) < 1:
+        raise ArgumentError(f"n_splits: expected 'auto' or a number from 1 on, got {n_splits!r}")
+    return int(n_splits)
+
+
 def cv_of(cv: Any, *, default: int) -> Any:
     """Return an object with split(): scikit-learn's KFold where it is installed, else ours."""
-    if cv is None:
+    if cv is None or (isinstance(cv, str) and cv == "auto"):  # "auto" is of the splits
         cv = default
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:

@@ -10,6 +10,7 @@ import numpy as np
 from tessera import _core
 from tessera._lib import Session
 from tessera._npz import replacing
+from tessera.autoreject._arguments import splits_of
 from tessera.autoreject._fit import Settings, TypeFit, make_model, type_fits
 from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._sensors import Sensors
@@ -139,7 +140,7 @@ def model_parts(ar: FitMixin) -> dict[str, Any]:
     return {
         "search": {"exact": 0, "compat": 1, "grid": 2}[ar.search],
         "seed": int(getattr(ar, "seed_", 0)),
-        "n_split": int(ar.n_splits),
+        "n_split": int(getattr(ar, "n_splits_", 0)) or splits_of(ar.n_splits, ar.cv),
         "n_fold": losses[0].shape[2] if losses else 0,
         "n_epoch": int(n_epoch),
         "n_time": int(n_time),
@@ -184,7 +185,7 @@ def _h5io() -> Any:
 
 def save(ar: AutoReject, fname: _PathLike) -> None:
     """Write by the ending of the name."""
-    if os.fspath(fname).endswith(".json"):
+    if os.fspath(fname).endswith((".json", ".tsv")):
         _save_json(ar, fname)
         return
     state = state_of(ar)

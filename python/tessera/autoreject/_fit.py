@@ -28,7 +28,7 @@ _PRECISIONS = ("float64", "float32")
 REPAIRED = ("eeg", "mag", "grad")
 # How a type is treated is told, as other steps are; the original says nothing, and pipelines that
 # turn warnings into errors would stop at data without a fault.
-_TELLS = "Channels of type"
+_TELLS = ("Channels of type", "n_split was chosen:")
 
 
 @dataclass

@@ -13,7 +13,7 @@ import numpy as np
 
 from tessera import _core
 from tessera._lib import warn
-from tessera.autoreject._arguments import check_verbose, cv_of, seed_of
+from tessera.autoreject._arguments import check_verbose, cv_of, seed_of, splits_of
 from tessera.autoreject._epochs import (
     EpochsFile,
     Recording,
@@ -138,7 +138,7 @@ class FitMixin(Params):
             self.verbose,
             self.search,
             self.rho_mode,
-            self.n_splits,
+            splits_of(self.n_splits, self.cv),
             self.device,
             self.precision,
             self.meg_dots,
@@ -188,8 +188,11 @@ class FitMixin(Params):
             )
             request.thresholds_only = kind in hopeless
             request.default_repairs = n_interpolate is self._written_back["n_interpolate"]
+            own = _for_type(settings, kind, len(groups))
+            if kind in hopeless and own.n_splits == 0:  # no choice to go by
+                own = replace(own, n_splits=10)
             try:
-                found, info = _fit_type(recording, request, _for_type(settings, kind, len(groups)))
+                found, info = _fit_type(recording, request, own)
             except _core.NumericError as error:
                 raise _with_way_out(error, kind, groups) from None
             if kind in hopeless:
@@ -205,6 +208,7 @@ class FitMixin(Params):
         self.picks_ = picks
         self.cv_ = cv
         self.seed_ = seed
+        self.n_splits_ = max(int(info["n_split"]) for info in infos)
         self.profile_ = "\n".join(settings.spans)
         self._keep(fits, sensors)
         self._shape = (recording.n_epoch, recording.sampling_hz, recording.n_time)

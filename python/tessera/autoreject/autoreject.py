@@ -82,8 +82,8 @@ class AutoReject(TransformMixin):
         ... 1.
     thresh_func : callable or None
         Accepted and ignored, as the original does.
-    cv : int, object with split() or list of (train, test)
-        Folds of the search for the two above.
+    cv : int, object with split(), list of (train, test), or 'auto'
+        Folds of the search for the two above. 'auto': 10, and ``n_splits='auto'``.
     picks : str, list, slice or None
         Channels, as MNE reads them. None: all data channels that are not marked bad.
     thresh_method : {'bayesian_optimization', 'random_search', 'exact'}
@@ -100,8 +100,10 @@ class AutoReject(TransformMixin):
     rho_mode : {'cumulative', 'independent'}
         Repairs carried over from one value of n_interpolate to the next, as the original does, or
         each value by itself, as published.
-    n_splits : int
-        Splits of the threshold search. 100 make thresholds nearly independent of the seed.
+    n_splits : int or 'auto'
+        Splits of the threshold search. 100 make thresholds nearly independent of the seed. 'auto',
+        or ``cv='auto'``: 10, 20, 40 ... 160, until consensus and n_interpolate are the same three
+        times in a row; ``n_splits_`` tells how many it took.
     device : {'auto', 'cpu', 'cuda', 'cuda:1', ...}
         Where to compute. Of a fit nothing runs on a GPU yet: 'auto' is the CPU, 'cuda' an error.
     precision : {'float64', 'float32'}

@@ -1,9 +1,11 @@
 // A fit: for each type of channel, one pass over the samples, thresholds, the local search.
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "runtime/work.h"
 #include "systems/autoreject/epochs/identity.h"
 #include "systems/autoreject/fit/fit_state.h"
+#include "systems/autoreject/fit/splits_auto.h"
 #include "systems/autoreject/local/local.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
@@ -519,9 +521,23 @@ tess_status tess_autoreject_thresholds(tess_context *ctx, tess_autoreject_epochs
     return fit_model(ctx, epochs, config, true, out);
 }
 
+static tess_status fit_whole(tess_context *ctx, tess_autoreject_epochs *epochs,
+                             const tess_autoreject_fit_config *config, tess_autoreject_model **out)
+{
+    return fit_model(ctx, epochs, config, false, out);
+}
+
 tess_status tess_autoreject_fit(tess_context *ctx, tess_autoreject_epochs *epochs,
                                 const tess_autoreject_fit_config *config,
                                 tess_autoreject_model **out)
 {
-    return fit_model(ctx, epochs, config, false, out);
+    tess_autoreject_fit_config known;
+    tess_error_clear();
+    *out = NULL;
+    tess_autoreject_fit_config_init(&known, sizeof known);
+    if (config) {
+        TESS_TRY(tess_struct_read(config, &known, sizeof known, "config"));
+    }
+    return known.n_split == 0 ? tess_ar_fit_auto(ctx, epochs, &known, fit_whole, out)
+                              : fit_whole(ctx, epochs, config, out);
 }

@@ -1,5 +1,4 @@
 #include "systems/autoreject/fit/setup.h"
-#include "systems/autoreject/epochs/channels.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -8,6 +7,8 @@
 #include "stage/autoreject.h"
 #include "stage/autoreject_local.h"
 #include "stage/autoreject_threshold.h"
+#include "systems/autoreject/epochs/channels.h"
+#include "systems/autoreject/fit/splits_auto.h"
 #include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/local/local.h"
 #include "systems/autoreject/threshold/thresholds.h"
@@ -375,6 +376,14 @@ static tess_status make(tess_ar_setup *s, const tess_autoreject_fit_config *conf
         TESS_TRY(tess_struct_read(config, &s->config, sizeof s->config, "config"));
     }
     TESS_TRY(check_config(&s->config));
+    if (s->config.n_split == 0 && s->thresholds_only) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "n_split: 0 looks for a number by consensus and n_interpolate, which thresholds "
+                  "alone do not have; give a number, such as 100");
+    }
+    if (s->config.n_split == 0) { // of a plan: the most there may be
+        s->config.n_split = TESS_AR_MOST_SPLITS;
+    }
     TESS_TRY(take_picks(s));
     TESS_TRY(check_counts(s));
     if (!s->thresholds_only) {

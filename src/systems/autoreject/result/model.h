@@ -52,6 +52,10 @@ TESS_MUST_CHECK tess_status tess_ar_model_match(const tess_autoreject_model *mod
                                                 const tess_autoreject_epochs *epochs,
                                                 int64_t *epochs_of);
 
+// model_table.c: thresholds and their errors, .tsv.
+TESS_MUST_CHECK tess_status tess_ar_model_save_table(tess_context *ctx,
+                                                     const tess_autoreject_model_info *info,
+                                                     const char *path, int overwrite);
 // model_file.c: how it was fitted; n_split 0: not known.
 tess_autoreject_fit_config tess_ar_model_options(const tess_autoreject_model_info *info);
 // 32 digits that tell a model from any other.

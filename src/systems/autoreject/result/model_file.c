@@ -172,6 +172,10 @@ tess_status tess_autoreject_model_save(tess_context *ctx, const tess_autoreject_
                                        const char *path, int overwrite)
 {
     tess_error_clear();
+    const size_t n = strlen(path);
+    if (n > 4 && strcmp(path + n - 4, ".tsv") == 0) {
+        return tess_ar_model_save_table(ctx, &model->info, path, overwrite != 0);
+    }
     if (model->origin) {
         return write_model(ctx, model, model->origin, path, overwrite);
     }
