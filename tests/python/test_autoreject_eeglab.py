@@ -161,7 +161,7 @@ def _cleaned(tmp_path: Path, name: str, *options: str) -> tuple[Path, Path]:
     path = Mat5("<").write(tmp_path / "x.set", EEG=eeg)
     out = tmp_path / name
     search = ["--consensus", "1", "--n-interpolate", "1", "--n-fold", "3", "--n-split", "3"]
-    whole = [COMMAND, "autoreject", "fit-transform", str(path), "-o", str(out), *search, *options]
+    whole: list[Any] = [COMMAND, "autoreject", "fit-transform", path, "-o", out, *search, *options]
     subprocess.run(whole, check=True, capture_output=True)
     return path, out
 

@@ -56,10 +56,9 @@ def _file(tmp_path: Path, *, active: bool = False, bads: tuple[str, ...] = ()) -
     return path
 
 
-def _sphere(rng: np.random.Generator) -> np.ndarray:
-    places: np.ndarray = rng.normal(size=(N_CHAN, 3))
-    places /= np.linalg.norm(places, axis=1, keepdims=True)
-    return places
+def _sphere(rng: np.random.Generator) -> Any:
+    places = rng.normal(size=(N_CHAN, 3))
+    return places / np.linalg.norm(places, axis=1, keepdims=True)
 
 
 @pytest.mark.filterwarnings("ignore:Projection vector")
@@ -92,8 +91,8 @@ def test_what_is_written_says_that_they_are_applied(tmp_path: Path) -> None:
     options = ["--n-fold", "2", "--consensus", "1", "--n-interpolate", "1", "--double-precision"]
     for choice, active in (("--proj=yes", True), ("--proj=no", False)):
         out = tmp_path / f"{active}-epo.fif"
-        whole = [COMMAND, "autoreject", "fit-transform", str(path), "-o", str(out), choice]
-        subprocess.run([*whole, *options], check=True, capture_output=True)
+        words: list[Any] = ["autoreject", "fit-transform", path, "-o", out, choice, *options]
+        subprocess.run([COMMAND, *words], check=True, capture_output=True)
         with mne.utils.use_log_level("ERROR"):
             written = mne.read_epochs(out, proj=False)
         assert [p["active"] for p in written.info["projs"]] == [active, active]

@@ -28,8 +28,9 @@ def _epochs(seed: int, n_epoch: int = 60, share: float = 0.15) -> tuple[Any, Any
 
 
 def _fit(x: Any, places: Any, **options: Any) -> Any:
-    options = {"search": "exact", "rho_mode": "independent", "random_state": 3} | options
-    ar = AutoReject(n_interpolate=[1, 3], consensus=[0.3, 0.6, 1.0], verbose=False, **options)
+    usual: dict[str, Any] = {"search": "exact", "rho_mode": "independent", "random_state": 3}
+    grids: dict[str, Any] = {"n_interpolate": [1, 3], "consensus": [0.3, 0.6, 1.0]}
+    ar = AutoReject(verbose=False, **grids, **(usual | options))
     return ar.fit_array(x, places)
 
 
@@ -62,8 +63,8 @@ def test_the_limit_is_said() -> None:
         warnings.simplefilter("always")
         for seed in range(12):
             x, places = _epochs(seed, n_epoch=20, share=0.3)
-            options = {"search": "exact", "rho_mode": "independent", "random_state": seed}
-            ar = AutoReject(cv="auto", consensus=np.linspace(0, 1, 21), **options)
+            options: dict[str, Any] = {"cv": "auto", "search": "exact", "random_state": seed}
+            ar = AutoReject(rho_mode="independent", consensus=np.linspace(0, 1, 21), **options)
             ar.fit_array(x, places)
             said = any("limit of 160" in str(one.message) for one in found)
             assert said == (ar.n_splits_ == 160)

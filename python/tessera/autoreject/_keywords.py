@@ -17,7 +17,7 @@ class AutoRejectKeywords(TypedDict, total=False):
     n_interpolate: ArrayLike | None
     consensus: ArrayLike | None
     thresh_func: Callable[..., object] | None
-    cv: CrossValidation
+    cv: CrossValidation | Literal["auto"]
     picks: Picks
     thresh_method: Literal["bayesian_optimization", "random_search", "exact"]
     n_jobs: int
@@ -25,7 +25,7 @@ class AutoRejectKeywords(TypedDict, total=False):
     verbose: Verbose
     search: Literal["compat", "grid", "exact"]
     rho_mode: Literal["cumulative", "independent"]
-    n_splits: int
+    n_splits: int | Literal["auto"]
     device: str
     precision: Literal["float64", "float32"]
     meg_dots: Literal["direct", "lut"]

@@ -57,7 +57,7 @@ class FitMixin(Params):
     verbose: Any
     search: str
     rho_mode: str
-    n_splits: int
+    n_splits: int | str
     device: str
     precision: str
     meg_dots: str

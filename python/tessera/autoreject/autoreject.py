@@ -35,7 +35,7 @@ from tessera.autoreject.reject_log import RejectLog, read_reject_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Unpack
+    from typing import Literal, Unpack
 
     from numpy.typing import ArrayLike
 
@@ -180,7 +180,7 @@ class AutoReject(TransformMixin):
         n_interpolate: ArrayLike | None = None,
         consensus: ArrayLike | None = None,
         thresh_func: Callable[..., object] | None = None,
-        cv: CrossValidation = 10,
+        cv: CrossValidation | Literal["auto"] = 10,
         picks: Picks | None = None,
         thresh_method: str = "bayesian_optimization",
         n_jobs: int = 1,
@@ -189,7 +189,7 @@ class AutoReject(TransformMixin):
         *,
         search: str = "compat",
         rho_mode: str = "cumulative",
-        n_splits: int = 10,
+        n_splits: int | Literal["auto"] = 10,
         device: str = "auto",
         precision: str = "float64",
         meg_dots: str = "direct",

@@ -59,8 +59,7 @@ static const tess_param fit_params[] = {
      "interpolated without repair"},
     {"n_split", TESS_PARAM_INT, FIELD(n_split), 10, 0, 100000, NULL, "splits",
      "shuffle splits of the threshold search; 100 make thresholds nearly independent of the seed, "
-     "0 "
-     "doubles 10 until consensus and n_interpolate stay the same"},
+     "0 doubles 10 until consensus and n_interpolate stay the same"},
     {"n_fold", TESS_PARAM_INT, FIELD(n_fold), 10, 2, 1000000, NULL, "folds",
      "folds of the search for consensus and n_interpolate"},
     {"seed", TESS_PARAM_INT, FIELD(seed), 0, 0, 4294967295, NULL, "", "seed of the splits"},
