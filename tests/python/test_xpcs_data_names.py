@@ -230,3 +230,13 @@ def test_configurations_of_the_loader(tmp_path: Path) -> None:
     odd = {"a": {"x": 1e-8, "list": [1, "two"], "none": None, "text": "a: b # c"}}
     loader_config.save_yaml_config(odd, tmp_path / "odd.yaml")
     assert loader_config.load_yaml_config(tmp_path / "odd.yaml") == odd
+
+
+def test_a_cache_without_its_arrays_is_a_key_error(tmp_path: Path) -> None:
+    path = tmp_path / "cache.npz"
+    np.savez(path, wavevector_q_list=np.array([0.0054]))
+    config = configuration(tmp_path, experimental_data={"file_path": str(path)})
+    with pytest.raises(KeyError) as caught:
+        xpcs.data.load_xpcs_data(config_dict=config)
+    assert isinstance(caught.value, tessera.FormatError)
+    assert "it has no phi_angles_list, t1, c2_exp; delete it" in str(caught.value)

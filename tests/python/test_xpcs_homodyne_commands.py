@@ -149,3 +149,14 @@ def test_the_companions_commands_exist() -> None:
         assert callable(getattr(import_module(module), name))
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert "tessera-homodyne-commands" in extras["optional-dependencies"]["homodyne-commands"]
+
+
+def test_words_that_count_elsewhere_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "find_command", lambda: sys.executable)
+    monkeypatch.setattr(commands, "translate", lambda _: ["-c", "import sys; sys.exit('no\\nway')"])
+    found = commands.dispatch_command(create_parser().parse_args(["--contrast", "0.2"]))
+    assert (found["success"], found["returncode"], found["error"]) == (False, 1, "way")
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["Warning: --contrast ignored (it is of --plot-simulated-data)", "no", "way"]

@@ -47,6 +47,7 @@ ELSEWHERE = (
     "output.base_directory",  # directory wins
     "plotting.save_plots",
     "logging.level",
+    "logging.file.enabled",  # a notice says what to do
 )
 
 

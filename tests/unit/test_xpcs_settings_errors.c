@@ -295,6 +295,7 @@ static const right odd[] = {
     {STATIC "hardware: null\nlogging: {modules: {\"a.b\": INFO}}\n",
      "2 keys of the original without effect here: hardware, logging.modules.a.b"},
     {STATIC "quality_control: {enabled: true, auto_repair: disabled}\n", "static_anisotropic"},
+    {STATIC "logging: {file: {enabled: true, path: ./logs/}}\n", "no log file is written"},
     {"optimization: {nlsq: {loss: linear}}\n", "analysis_mode is missing; laminar_flow is taken"},
     {"\n# nothing\n", "analysis_mode is missing"},
 };

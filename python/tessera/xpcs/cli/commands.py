@@ -114,6 +114,19 @@ def translate(args: argparse.Namespace) -> list[str]:
     return words + (["--quiet"] if args.quiet else ["-v"] * min(args.verbose, 1))
 
 
+def _run(words: list[str]) -> tuple[int, list[str]]:
+    """Run a command; what it says on stderr is shown as it comes, and kept."""
+    lines: list[str] = []
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            if line.strip():
+                lines.append(line.rstrip("\n"))
+    return process.returncode, lines
+
+
 def dispatch_command(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the arguments ask for.
 
@@ -130,17 +143,18 @@ def dispatch_command(args: argparse.Namespace) -> dict[str, Any]:
     """
     if not validate_args(args):
         return {"success": False, "error": "Invalid command-line arguments", "returncode": 2}
-    done = subprocess.run(
-        [find_command(), *translate(args)], check=False, stderr=subprocess.PIPE, text=True
-    )
-    sys.stderr.write(done.stderr)
+    defaults = create_parser().parse_args([])
+    for name in () if args.plot_simulated_data else ("contrast", "offset", "phi_angles"):
+        if getattr(args, name) != getattr(defaults, name):
+            word = name.replace("_", "-")
+            print(f"Warning: --{word} ignored (it is of --plot-simulated-data)", file=sys.stderr)
+    returncode, lines = _run([find_command(), *translate(args)])
     found: dict[str, Any] = {
-        "success": done.returncode == 0,
-        "returncode": done.returncode,
+        "success": returncode == 0,
+        "returncode": returncode,
         "method": args.method,
         "output_dir": str(args.output_dir),
     }
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        found["error"] = lines[-1] if lines else f"exit code {done.returncode}"
+    if returncode:
+        found["error"] = lines[-1] if lines else f"exit code {returncode}"
     return found

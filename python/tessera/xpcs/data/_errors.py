@@ -17,5 +17,16 @@ class XPCSConfigurationError(_core.ConfigError):
     """A configuration lacks something, or cannot be read."""
 
 
-for _error in (XPCSDataFormatError, XPCSDependencyError, XPCSConfigurationError):
+class XPCSMissingArrayError(XPCSDataFormatError, KeyError):
+    """A cache lacks an array; the original raises a KeyError."""
+
+    __str__ = XPCSDataFormatError.__str__  # a KeyError would show it in quotes
+
+
+for _error in (
+    XPCSDataFormatError,
+    XPCSDependencyError,
+    XPCSConfigurationError,
+    XPCSMissingArrayError,
+):
     _error.__module__ = "tessera.xpcs.data.xpcs_loader"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from tessera.xpcs.data._errors import (
     XPCSConfigurationError,
     XPCSDataFormatError,
     XPCSDependencyError,
+    XPCSMissingArrayError,
 )
 from tessera.xpcs.data._steps import LoaderSteps
 from tessera.xpcs.data.preprocessing import PreprocessingPipeline
@@ -55,6 +57,8 @@ _FEATURES = {
     "physics_validation": False,
     "cache_strategy": "intelligent",
 }
+# Of a cache, which the original asks for one by one.
+_ARRAYS = ("wavevector_q_list", "phi_angles_list", "t1", "c2_exp")
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -107,6 +111,20 @@ def _sections_of(config: Mapping[str, Any]) -> dict[str, Any]:
     if "output_directory" in found:
         found["output"] = {"directory": found.pop("output_directory")}
     return found
+
+
+def _check_cache(path: str) -> None:
+    # What is no archive at all is told by the reader.
+    if not path.endswith(".npz") or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        there = {Path(name).stem for name in archive.namelist()}
+    missing = [name for name in _ARRAYS if name not in there]
+    if missing:
+        raise XPCSMissingArrayError(
+            f"{path}: no cache of two-time matrices: it has no {', '.join(missing)}; delete it, or "
+            "name the HDF5 file"
+        )
 
 
 class XPCSDataLoader(LoaderSteps):
@@ -210,7 +228,9 @@ class XPCSDataLoader(LoaderSteps):
             ``wavevector_q_list``, ``phi_angles_list``, ``t1``, ``t2``, ``c2_exp``; the frame at
             time 0 is there and fits leave it out.
         """
-        read = load(self.settings, keep_t0=True)
+        settings = self.settings
+        _check_cache(settings.data_path)
+        read = load(settings, keep_t0=True)
         for line in read.notes:
             logger.warning("%s", line)
         data: Any = read.to_dict()

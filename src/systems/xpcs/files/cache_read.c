@@ -91,8 +91,8 @@ static tess_status check_members(const struct tess_xpcs_file *file)
                         tess_bundle_find(bundle, "cache_metadata");
     if (is_old) {
         TESS_FAIL(TESS_E_VERSION,
-                  "%s: a cache of an old version (2D meshgrid times, or pickled metadata); delete "
-                  "and regenerate it from the HDF5 file",
+                  "%s: Old 2D meshgrid times or pickled metadata, as caches of old versions have; "
+                  "delete and regenerate it from the HDF5 file",
                   file->path);
     }
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {

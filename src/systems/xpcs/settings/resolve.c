@@ -251,6 +251,10 @@ static void resolve_rest(tess_xp_resolution *r)
             r->info.method);
         r->info.method = methods[0];
     }
+    if (flag_of(r, "logging.file.enabled") == 1) {
+        tess_text_printf(&r->notices, "logging.file.enabled: no log file is written; redirect what "
+                                      "is said (2> run.log)\n");
+    }
     if (level != NULL) {
         r->info.log_level = levels[(int)level->number];
     }

@@ -516,6 +516,8 @@ static const tess_xp_setting rows[] = {
     IGNORED("output.compression_level", NULL),
     ROW("logging.level", TESS_XP_CHOICE, TESS_XP_USED, TESS_XP_NULL | TESS_XP_HELD, NOWHERE, 0, 0,
         "ERROR|WARNING|INFO|DEBUG|CRITICAL", "", "what is said while working", "INFO"),
+    RESTING("logging.file.enabled", TESS_XP_BOOL, 0, 1,
+            "true is said to do nothing: redirect what is said (2> run.log)", "false"),
     IGNORED("logging.**", NULL),
     FLAG("noise_estimation.enabled", TESS_XP_HELD | TESS_XP_SPELLING, NOWHERE,
          "true is an error, and without effect in the original: model.sigma.mode estimate does it",
