@@ -13,6 +13,7 @@ import tessera
 from tessera import xpcs
 from tessera.xpcs.data import angle_filtering, filtering_utils, phi_filtering, quality_controller
 from tessera.xpcs.data import config as loader_config
+from tessera.xpcs.data import optimization as data_optimization
 from tessera.xpcs.data.preprocessing import PreprocessingPipeline
 from tessera.xpcs.data.validation import validate_xpcs_data
 
@@ -240,3 +241,43 @@ def test_a_cache_without_its_arrays_is_a_key_error(tmp_path: Path) -> None:
         xpcs.data.load_xpcs_data(config_dict=config)
     assert isinstance(caught.value, tessera.FormatError)
     assert "it has no phi_angles_list, t1, c2_exp; delete it" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("n", "category", "nlsq", "cmc"),
+    [
+        # chunk and batch as the original has them for as many points of 8 bytes
+        (2_000, "small", (2_000, 400), (1_000, 100)),
+        (2_000_000, "medium", (500_000, 1_000), (250_000, 250)),
+        (20_000_000, "large", (100_000, 200), (50_000, 50)),
+    ],
+)
+def test_sizes_in_the_words_of_the_original(
+    n: int, category: str, nlsq: tuple[int, int], cmc: tuple[int, int]
+) -> None:
+    optimizer = data_optimization.create_dataset_optimizer(max_workers=6, unknown=1)
+    points = np.broadcast_to(np.float64(1), n)
+    info = optimizer.analyze_dataset(points)
+    assert (info.size, info.category) == (n, category)
+    assert info.memory_usage_mb == 4 * 8 * n / 2**20
+    for method, want in (("nlsq", nlsq), ("cmc", cmc)):
+        found = optimizer.get_processing_strategy(info, method)
+        assert (found.chunk_size, found.batch_size) == want
+    small = data_optimization.DatasetOptimizer(memory_limit_mb=info.memory_usage_mb / 2)
+    assert small.analyze_dataset(points).recommended_chunk_size == int(
+        info.recommended_chunk_size * 0.4
+    )
+
+
+def test_points_come_in_chunks() -> None:
+    data, t = np.arange(10.0), np.arange(3.0)
+    chunks = list(
+        data_optimization.DatasetOptimizer().create_chunked_iterator(data, None, t, t, data, 4)
+    )
+    assert [len(chunk[0]) for chunk in chunks] == [4, 4, 2]
+    assert np.array_equal(np.concatenate([chunk[4] for chunk in chunks]), data)
+    assert all(chunk[1] is None and np.array_equal(chunk[2], t) for chunk in chunks)
+    made = data_optimization.optimize_for_method(data, data, t, t, data, "nlsq")
+    assert made["chunked_iterator"] is None
+    with pytest.raises(ValueError, match="Use 'nlsq' or 'cmc'"):
+        data_optimization.optimize_for_method(data, data, t, t, data, "vi")

@@ -12,6 +12,11 @@ from tessera.xpcs.data.angle_filtering import (
     apply_angle_filtering_for_plot,
     normalize_angle_to_symmetric_range,
 )
+from tessera.xpcs.data.optimization import (
+    DatasetOptimizer,
+    create_dataset_optimizer,
+    optimize_for_method,
+)
 from tessera.xpcs.data.phi_filtering import (
     PhiAngleFilter,
     create_anisotropic_ranges,
@@ -58,6 +63,7 @@ __features__ = dict.fromkeys(
         "phi_filtering",
         "angle_filtering",
         "preprocessing",
+        "optimization",
         "validators",
         "yaml_config",
         "json_support",
@@ -86,6 +92,7 @@ __all__ = [
     "VALIDATION_RULES",
     "DataQualityReport",
     "DatasetInfo",
+    "DatasetOptimizer",
     "NoiseReductionMethod",
     "NormalizationMethod",
     "PhiAngleFilter",
@@ -105,6 +112,7 @@ __all__ = [
     "apply_angle_filtering_for_optimization",
     "apply_angle_filtering_for_plot",
     "create_anisotropic_ranges",
+    "create_dataset_optimizer",
     "create_default_preprocessing_config",
     "create_isotropic_ranges",
     "filter_phi_angles",
@@ -113,6 +121,7 @@ __all__ = [
     "load_xpcs_config",
     "load_xpcs_data",
     "normalize_angle_to_symmetric_range",
+    "optimize_for_method",
     "preprocess_xpcs_data",
     "validate_by_rules",
     "validate_enum_value",
