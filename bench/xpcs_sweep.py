@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Truth of xpcs fits over many draws: wrong minima, and how often intervals hold.
+"""Truth of xpcs over many draws: wrong minima, how often intervals hold, calibrated posteriors.
 
 Usage:
     xpcs_sweep.py minima [--count 300] [--seed 0] [--law physical|log|uniform] [--starts 64]
     xpcs_sweep.py coverage [--count 500] [--seed 0] [--case NAME ...]
+    xpcs_sweep.py sbc [--count 500] [--seed 0] [--frames 24] [--surrogate auto|off|on]
 
 minima: default fits of random geometries (2 to 24 angles, 30 to 300 frames, random truth) against
 the best of many full starts; a fit counts as wrong if its chi2 is higher by more than 1. The law
@@ -11,15 +12,19 @@ says how true parameters are drawn: rates that leave a signal, amplitudes log-un
 bounds, or everything uniform there (most such data have no signal at all).
 
 coverage: how many of the 95 % intervals of each parameter hold its true value.
+
+sbc: simulation-based calibration of the sampler, static and laminar (`xpcs_calibration.py`).
 """
 
 import argparse
 import logging
 import os
+import sys
 import warnings
 from multiprocessing import Pool
 
 import numpy as np
+import xpcs_calibration
 
 from tessera import xpcs
 
@@ -144,18 +149,24 @@ def run_coverage(pool, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("minima", "coverage"))
-    parser.add_argument("--count", type=int, default=300, help="draws")
+    parser.add_argument("what", choices=("minima", "coverage", "sbc"))
+    parser.add_argument("--count", type=int, help="draws; 300, of sbc 500")
     parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--law", choices=("physical", "log", "uniform"), default="physical")
     parser.add_argument("--starts", type=int, default=64, help="full starts to compare with")
     parser.add_argument("--case", action="append", choices=tuple(CASES), help="of coverage")
+    parser.add_argument("--frames", type=int, default=24, help="of sbc")
+    parser.add_argument("--surrogate", choices=("auto", "off", "on"), default="auto", help="of sbc")
     options = parser.parse_args()
+    options.count = options.count or (500 if options.what == "sbc" else 300)
     warnings.simplefilter("ignore")
     logging.getLogger("tessera").setLevel(logging.ERROR)
     with Pool(len(os.sched_getaffinity(0))) as pool:
+        if options.what == "sbc":
+            return 0 if xpcs_calibration.run(pool, options) else 1
         (run_minima if options.what == "minima" else run_coverage)(pool, options)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

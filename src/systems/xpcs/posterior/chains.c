@@ -160,6 +160,14 @@ static tess_status begin(tess_xp_sampler *s, int64_t number)
     double u[TESS_XP_MAX_COORD];
     double z[TESS_XP_MAX_COORD];
     double covariance[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
+    if (s->top && s->modes->n < 2) {
+        tess_philox_normals(&draw, 0, (size_t)n, z);
+        (void)tess_xp_normal_draw(s->top, z, u);
+        tess_xp_normal_covariance(s->top, covariance);
+        if (tess_nuts_begin(chain, n, u, covariance, &options)) {
+            return TESS_OK;
+        }
+    }
     // Not quite as narrow as told where that has no root.
     static const double trusts[] = {1, 1 - 1e-8, 0.9999, 0};
     for (size_t t = 0; t < sizeof trusts / sizeof *trusts; t++) {

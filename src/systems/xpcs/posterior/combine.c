@@ -58,22 +58,6 @@ static int64_t n_pair_of(const tess_xpcs_posterior_info *info)
                                                               : info->n_angle;
 }
 
-// Coordinates as the shards had them.
-static void make_coords(tess_xp_combine *c)
-{
-    const tess_xpcs_posterior_info *info = tess_xp_combine_info(c, 0);
-    tess_xp_density density = {.n_param = info->n_param, .n_angle = info->n_angle};
-    for (int64_t k = 0; k < info->n_param; k++) {
-        density.theta[k] = (tess_xp_prior){.mean = info->prior_mean[k],
-                                           .sd = info->prior_sd[k],
-                                           .lower = info->lower[k],
-                                           .upper = info->upper[k]};
-        density.is_fixed[k] = info->is_fixed[k];
-    }
-    tess_xp_coords_make(&density, info->fit_theta, &c->coords);
-    tess_xp_coords_bend(&density, 0.5 * info->dt_s * (double)info->n_frame, &c->coords);
-}
-
 static tess_status take_room(tess_xp_combine *c)
 {
     static const char what[] = "draws of shards";
@@ -86,19 +70,6 @@ static tess_status take_room(tess_xp_combine *c)
     c->precision = tess_blocks_alloc(&c->blocks, c->n_shard * n * n, sizeof(double), what);
     c->root = tess_blocks_alloc(&c->blocks, 3 * n * n, sizeof(double), what);
     return c->is_used && c->x && c->mean && c->precision && c->root ? TESS_OK : TESS_E_MEMORY;
-}
-
-static void take_draws(tess_xp_combine *c, int64_t shard)
-{
-    const tess_xpcs_posterior_info *info = tess_xp_combine_info(c, shard);
-    const int64_t n_angle = info->n_angle;
-    for (int64_t i = 0; i < c->n_draw; i++) {
-        double *x = c->x + (shard * c->n_draw + i) * c->n;
-        tess_xp_coords_of(&c->coords, info->theta + i * info->n_param, info->noise[i], x);
-        memcpy(x + c->coords.n, info->contrast + i * n_angle, (size_t)c->n_pair * sizeof *x);
-        memcpy(x + c->coords.n + c->n_pair, info->offset + i * n_angle,
-               (size_t)c->n_pair * sizeof *x);
-    }
 }
 
 // ---- Quality ------------------------------------------------------------------------------------
@@ -296,7 +267,7 @@ static tess_status filter(tess_xp_combine *c, double *mu)
 static tess_status choose_shards(tess_xp_combine *c)
 {
     for (int64_t s = 0; s < c->n_shard; s++) {
-        take_draws(c, s);
+        tess_xp_combine_take(c, s);
         const char *fault = tess_xp_combine_fault(c, s);
         c->is_used[s] = !fault && measure(c, s);
         if (!c->is_used[s]) {
@@ -487,7 +458,7 @@ static tess_status create(tess_xp_combine *c, tess_xpcs_posterior **out)
 static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
 {
     TESS_TRY(check_shards(c));
-    make_coords(c);
+    tess_xp_combine_coords(c, true);
     c->n_pair = n_pair_of(tess_xp_combine_info(c, 0));
     c->n = c->coords.n + 2 * c->n_pair;
     c->n_draw = tess_xp_combine_info(c, 0)->n_chain * tess_xp_combine_info(c, 0)->n_draw;
@@ -497,6 +468,7 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     if (!x || !mu) {
         return TESS_E_MEMORY;
     }
+    tess_xp_combine_choose(c);
     TESS_TRY(choose_shards(c));
     TESS_TRY(judge(c));
     if (!find_whole(c, mu)) {

@@ -30,6 +30,12 @@ static inline const tess_xpcs_posterior_info *tess_xp_combine_info(const tess_xp
     return &c->shards[shard]->info;
 }
 
+// Coordinates of theta: rates by those that chains walk in, or every parameter by its own.
+void tess_xp_combine_coords(tess_xp_combine *combine, bool is_bent);
+// The vectors x of a shard's draws.
+void tess_xp_combine_take(tess_xp_combine *combine, int64_t shard);
+// Those coordinates in which the shards are nearest to normal; x is used as room.
+void tess_xp_combine_choose(tess_xp_combine *combine);
 // Why the draws of a shard cannot be used, its vectors x being there; NULL: they can.
 const char *tess_xp_combine_fault(const tess_xp_combine *combine, int64_t shard);
 

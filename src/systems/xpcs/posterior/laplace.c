@@ -8,10 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 30, MOST_HALVES = 8 };
+enum { MOST_STEPS = 50, MOST_HALVES = 12 };
 enum { NORMALS = 5, RESAMPLE = 6, SHUFFLE = 7 }; // purposes of random numbers
 
 static const double LOG_2PI = 1.8378770664093454836;
+static const double FIRST_STEP = 3;
 static const double TINY_STEP = 1e-4; // of a climb's end, in standard deviations
 
 // ---- A normal -----------------------------------------------------------------------------------
@@ -42,6 +43,19 @@ double tess_xp_normal_at(const tess_xp_normal *normal, const double *x)
         squares += z[i] * z[i];
     }
     return -0.5 * (squares + (double)normal->n * LOG_2PI) - normal->log_determinant;
+}
+
+void tess_xp_normal_covariance(const tess_xp_normal *normal, double *covariance)
+{
+    const int64_t n = normal->n;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            covariance[i * n + j] = 0;
+            for (int64_t k = 0; k <= i && k <= j; k++) {
+                covariance[i * n + j] += normal->root[i * n + k] * normal->root[j * n + k];
+            }
+        }
+    }
 }
 
 double tess_xp_normal_evidence(const tess_xp_normal *normal)
@@ -117,8 +131,26 @@ static bool invert(const double *precision, int64_t n, double *covariance)
     return true;
 }
 
-// A step by the covariance, halved until it leads up. *size: its length in standard deviations.
-static tess_status take_step(climb *c, const double *covariance, double *size)
+// The same where there is no top: as much is added to the diagonal as it takes. False: not even so.
+static bool invert_damped(const double *precision, int64_t n, double *covariance)
+{
+    double damped[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
+    for (double damping = 0.01; damping < 1e12; damping *= 4) {
+        memcpy(damped, precision, (size_t)(n * n) * sizeof *damped);
+        for (int64_t i = 0; i < n; i++) {
+            const double own = fabs(precision[i * n + i]);
+            damped[i * n + i] += damping * (own > 0 ? own : 1);
+        }
+        if (invert(damped, n, covariance)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A step by the covariance, halved until it leads up. *size: its length in standard deviations;
+// *most: what one may have, more after every step that was not halved.
+static tess_status take_step(climb *c, const double *covariance, double *size, double *most)
 {
     const int64_t n = c->sampler->coords.n;
     double step[TESS_XP_MAX_COORD];
@@ -131,7 +163,7 @@ static tess_status take_step(climb *c, const double *covariance, double *size)
         rise += step[i] * c->gradient[i];
     }
     *size = sqrt(fmax(rise, 0));
-    double scale = *size > 3 ? 3 / *size : 1;
+    double scale = *size > *most ? *most / *size : 1;
     for (int64_t half = 0; half < MOST_HALVES; half++, scale *= 0.5) {
         double at[TESS_XP_MAX_COORD];
         double value;
@@ -145,6 +177,7 @@ static tess_status take_step(climb *c, const double *covariance, double *size)
             memcpy(c->u, at, sizeof at);
             memcpy(c->gradient, gradient, sizeof gradient);
             c->value = value;
+            *most = half == 0 ? 2 * *most : fmax(scale * *size, FIRST_STEP);
             return TESS_OK;
         }
     }
@@ -162,7 +195,8 @@ tess_status tess_xp_laplace_climb(tess_xp_sampler *s, const double *u, tess_xp_n
     *is_found = false;
     memcpy(c.u, u, (size_t)n * sizeof *u);
     TESS_TRY(tess_xp_sampler_evaluate(s, &trial, 1, &c.value, c.gradient));
-    bool has_first = tess_xp_sampler_covariance(s, u, 1, covariance);
+    double most = FIRST_STEP;
+    const bool has_first = tess_xp_sampler_covariance(s, u, 1, covariance);
     for (int64_t i = 0; i < n; i++) {
         const double sd = has_first ? sqrt(covariance[i * n + i]) : 0;
         c.unit[i] = sd > 0 && sd < 1 ? 0.1 * sd : 0.1;
@@ -171,16 +205,14 @@ tess_status tess_xp_laplace_climb(tess_xp_sampler *s, const double *u, tess_xp_n
         double size;
         TESS_TRY(measure_precision(&c));
         const bool is_top = invert(c.precision, n, covariance);
-        if (!is_top && !has_first) {
+        if (!is_top && !invert_damped(c.precision, n, covariance)) {
             return TESS_OK;
         }
-        if (!is_top && !tess_xp_sampler_covariance(s, u, 1, covariance)) {
-            return TESS_OK;
+        // Differences over what is not a tenth of the width here may hide a top.
+        for (int64_t i = 0; i < n; i++) {
+            c.unit[i] = fmin(0.1 * sqrt(covariance[i * n + i]), is_top ? 1 : 4 * c.unit[i]);
         }
-        for (int64_t i = 0; i < n && is_top; i++) {
-            c.unit[i] = 0.1 * sqrt(covariance[i * n + i]);
-        }
-        TESS_TRY(take_step(&c, covariance, &size));
+        TESS_TRY(take_step(&c, covariance, &size, &most));
         if (size < TINY_STEP && is_top) {
             *is_found = true;
             break;
@@ -319,6 +351,9 @@ tess_status tess_xp_sampler_laplace(tess_xp_sampler *s)
     tess_xp_normal normal;
     bool is_found;
     tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+    if (s->top) {
+        memcpy(u, s->top->u, sizeof u);
+    }
     TESS_TRY(tess_xp_laplace_climb(s, u, &normal, &is_found));
     if (!is_found) {
         TESS_FAIL(TESS_E_NUMERIC, "the posterior has no top near the fit that a normal could stand "

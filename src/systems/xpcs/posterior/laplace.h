@@ -19,8 +19,16 @@ TESS_MUST_CHECK tess_status tess_xp_laplace_climb(tess_xp_sampler *sampler, cons
 double tess_xp_normal_draw(const tess_xp_normal *normal, const double *z, double *x);
 // The log density of the normal at x.
 double tess_xp_normal_at(const tess_xp_normal *normal, const double *x);
+void tess_xp_normal_covariance(const tess_xp_normal *normal, double *covariance);
 // Log of the evidence that the normal stands for.
 double tess_xp_normal_evidence(const tess_xp_normal *normal);
+
+// --- top.c ---
+
+// Where the priors pull the fit away, the top is looked for, from the fit and from the priors'
+// middle: chains that begin at such a fit may never come to where the posterior is. Coordinates
+// bend with what is found. Nothing is done where the priors have no say.
+TESS_MUST_CHECK tess_status tess_xp_top_find(tess_xp_sampler *sampler, tess_xp_normal *room);
 
 // Draws of the posterior by importance from the normal at the top near the fit.
 TESS_MUST_CHECK tess_status tess_xp_sampler_laplace(tess_xp_sampler *sampler);

@@ -97,9 +97,11 @@ static void fill_info(tess_xp_sampler *s)
 static tess_status draw(tess_xp_sampler *s)
 {
     tess_xp_modes modes = {0};
+    tess_xp_normal top;
     s->modes = &modes;
     TESS_TRY(tess_xp_sampler_open(s));
     TESS_TRY(tess_xp_sampler_find_noise(s));
+    TESS_TRY(tess_xp_top_find(s, &top));
     TESS_TRY(tess_xp_modes_find(s, &modes));
     TESS_TRY(tess_xp_moves_open(s));
     TESS_TRY(tess_xp_sampler_open_work(s));

@@ -72,6 +72,7 @@ typedef struct tess_xp_sampler {
     double *at;   // [n_chain][coords.n + 1] where the chains are, and the log density there; of
                   // several hills the gradient, too
     struct tess_xp_modes *modes;
+    const struct tess_xp_normal *top; // where chains begin; NULL: at the fit
     tess_xp_tally tally;
     tess_identity id;
     tess_work work;
@@ -103,6 +104,8 @@ void tess_xp_posterior_growing(const tess_xpcs_posterior *posterior, unsigned ch
 // error.
 TESS_MUST_CHECK tess_status tess_xp_sampler_open(tess_xp_sampler *sampler);
 void tess_xp_sampler_close(tess_xp_sampler *sampler);
+// Coordinates that bend, if they do, with the rates of theta.
+void tess_xp_sampler_make_coords(tess_xp_sampler *sampler, const double *theta);
 
 // --- scaled.c ---
 

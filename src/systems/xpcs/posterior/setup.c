@@ -188,6 +188,17 @@ static tess_status create_posterior(tess_xp_sampler *s)
     return TESS_OK;
 }
 
+void tess_xp_sampler_make_coords(tess_xp_sampler *s, const double *theta)
+{
+    tess_xp_coords_make(&s->density, theta, &s->coords);
+    if (s->config.coords == 1) {
+        tess_xp_coords_make_upstream(&s->density, &s->coords);
+    } else {
+        const double last = (double)s->data->info.n_frame;
+        tess_xp_coords_bend(&s->density, 0.5 * s->model.dt_s * last, &s->coords);
+    }
+}
+
 tess_status tess_xp_sampler_open(tess_xp_sampler *s)
 {
     const int64_t n_chain = s->config.n_chain;
@@ -200,13 +211,7 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
         s->data = s->shard;
         s->density.mean = s->data->info.mean;
     }
-    tess_xp_coords_make(&s->density, s->fit->theta, &s->coords);
-    if (s->config.coords == 1) {
-        tess_xp_coords_make_upstream(&s->density, &s->coords);
-    } else {
-        const double last = (double)s->data->info.n_frame;
-        tess_xp_coords_bend(&s->density, 0.5 * s->model.dt_s * last, &s->coords);
-    }
+    tess_xp_sampler_make_coords(s, s->fit->theta);
     TESS_TRY(open_pass(s));
     s->chain_bytes = tess_nuts_bytes(s->coords.n, (int32_t)s->config.max_depth);
     s->chains = tess_blocks_alloc(&s->blocks, n_chain, s->chain_bytes, "chains");
