@@ -14,6 +14,7 @@ typedef struct autoreject_job {
     tess_autoreject_global_config global_config;
     tess_autoreject_ransac_config ransac_config;
     tess_autoreject_report_config report_config;
+    tess_autoreject_study_config study_config;
     tess_autoreject_epochs *epochs; // owned
     tess_autoreject_model *model;   // owned
     tess_autoreject_log *log;       // owned
@@ -26,8 +27,8 @@ typedef struct autoreject_job {
     int64_t n_kept; // epochs written by transform; -1: none were
 } autoreject_job;
 
-// The exit code when no epoch survives.
-enum { AUTOREJECT_ALL_BAD = 5 };
+// The exit codes when no epoch survives, and when recordings of a study failed.
+enum { AUTOREJECT_ALL_BAD = 5, AUTOREJECT_STUDY_FAILED = 1 };
 
 // Opens the session with the command's tables.
 int autoreject_open_session(cli *c, autoreject_job *j);

@@ -65,13 +65,16 @@ int autoreject_open_session(cli *c, autoreject_job *j)
     tess_autoreject_global_config_init(&j->global_config, sizeof j->global_config);
     tess_autoreject_ransac_config_init(&j->ransac_config, sizeof j->ransac_config);
     tess_autoreject_report_config_init(&j->report_config, sizeof j->report_config);
+    tess_autoreject_study_config_init(&j->study_config, sizeof j->study_config);
     j->n_kept = -1;
     void *const structs[] = {&j->epochs_config, &j->fit_config,    &j->transform_config,
-                             &j->global_config, &j->ransac_config, &j->report_config};
+                             &j->global_config, &j->ransac_config, &j->report_config,
+                             &j->study_config};
     static const tess_param_table *(*const tables[])(void) = {
         tess_autoreject_epochs_params,    tess_autoreject_fit_params,
         tess_autoreject_transform_params, tess_autoreject_global_params,
-        tess_autoreject_ransac_params,    tess_autoreject_report_params};
+        tess_autoreject_ransac_params,    tess_autoreject_report_params,
+        tess_autoreject_study_params};
     void *systems[CLI_MAX_TABLE] = {0};
 
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {

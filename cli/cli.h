@@ -141,6 +141,7 @@ int cmd_autoreject_info(cli *c);
 int cmd_autoreject_ptp(cli *c);
 int cmd_autoreject_ransac(cli *c);
 int cmd_autoreject_simulate(cli *c);
+int cmd_autoreject_study(cli *c);
 int cmd_autoreject_thresholds(cli *c);
 int cmd_autoreject_transform(cli *c);
 int cmd_autoreject_validation_curve(cli *c);

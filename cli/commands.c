@@ -127,6 +127,7 @@ static const char *heading_of(const tess_param_table *table)
                     {"autoreject.fit", "Search"},
                     {"autoreject.epochs", "Epochs"},
                     {"autoreject.transform", "Repair"},
+                    {"autoreject.study", "Study"},
                     {"xpcs.model", "Model"},
                     {"xpcs.data", "Selection"},
                     {"xpcs.fit", "Fit"},

@@ -4,8 +4,8 @@
 
 #include <tessera/autoreject.h>
 
-// How epochs are taken from a file.
-#define EPOCHS_OPTIONS                                                                             \
+// How epochs are taken from any file.
+#define ANY_EPOCHS_OPTIONS                                                                         \
     TEXT("picks", picks, "LIST",                                                                   \
          "channels by name or type, separated by commas (default: all that can be solved)"),       \
         TEXT("bads", bads, "LIST", "channels to mark bad besides the file's"),                     \
@@ -13,22 +13,27 @@
              "positions by channel name, or 1005 for the geometric 10-05 rule"),                   \
         TEXT("types", types, "LIST",                                                               \
              "types by name where the file is wrong, such as eog=HEOG,VEOG;misc=Aux1"),            \
-        PATH("events", 0, events, PATH_READ, NULL,                                                 \
-             "events of a continuous recording: -eve.fif, .txt, .tsv or .npy"),                    \
         TEXT("event", event, "LIST", "names or codes of the events to keep"),                      \
         TEXT("stim", stim, "NAME", "the trigger channel"),                                         \
         TEXT("baseline", baseline, "A,B",                                                          \
-             "seconds whose mean is subtracted, such as -0.2,0; or none"),                         \
+             "seconds whose mean is subtracted, such as -0.2,0; or none")
+
+// And from one.
+#define EPOCHS_OPTIONS                                                                             \
+    ANY_EPOCHS_OPTIONS,                                                                            \
+        PATH("events", 0, events, PATH_READ, NULL,                                                 \
+             "events of a continuous recording: -eve.fif, .txt, .tsv or .npy"),                    \
         TEXT("dataset", dataset, "NAME",                                                           \
              "member or path inside .npz and HDF5 files; one of several EEGLAB sets")
 
-#define GRID_OPTIONS                                                                               \
+#define CHOICE_OPTIONS                                                                             \
     TEXT("consensus", consensus, "LIST",                                                           \
          "fractions of bad channels to try (default 0,0.1,...,1)"),                                \
-        TEXT(                                                                                      \
-            "n-interpolate", n_interpolate, "LIST",                                                \
-            "numbers of repaired channels to try (default 1, 4 and 32 or the channels less one)"), \
-        PATH("log", 0, log, PATH_WRITE, ".npz", "write the reject log here, .npz")
+        TEXT("n-interpolate", n_interpolate, "LIST",                                               \
+             "numbers of repaired channels to try (default 1, 4 and 32 or the channels less one)")
+
+#define GRID_OPTIONS                                                                               \
+    CHOICE_OPTIONS, PATH("log", 0, log, PATH_WRITE, ".npz", "write the reject log here, .npz")
 
 static const opt_def autoreject_epochs_options[] = {EPOCHS_OPTIONS};
 static const opt_def autoreject_fit_options[] = {EPOCHS_OPTIONS, GRID_OPTIONS};
@@ -48,6 +53,17 @@ static const opt_def autoreject_transform_options[] = {
 static const opt_def autoreject_simulate_options[] = {
     PATH("positions", 0, positions, PATH_WRITE, NULL,
          "write names and positions of the electrodes here, a montage as CSV"),
+};
+static const opt_def autoreject_study_options[] = {
+    TEXT("subjects", study.subjects, "LIST",
+         "labels such as 01,02, separated by commas (default: all)"),
+    TEXT("sessions", study.sessions, "LIST", "labels of the sessions (default: all)"),
+    TEXT("task", study.tasks, "LIST", "labels of the tasks (default: all)"),
+    TEXT("acquisition", study.acquisitions, "LIST", "labels of the acquisitions (default: all)"),
+    TEXT("run", study.runs, "LIST", "labels of the runs (default: all)"),
+    HINTED("datatype", study.datatypes, "LIST", "eeg|meg", "kinds of recordings (default: all)"),
+    ANY_EPOCHS_OPTIONS,
+    CHOICE_OPTIONS,
 };
 static const opt_def autoreject_curve_options[] = {
     TEXT("thresholds", thresholds, "LIST", "values to try, separated by commas"),
@@ -103,6 +119,24 @@ static const cli_command commands[] = {
      .examples = "tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report "
                  "clean.html\n",
      .run = cmd_autoreject_fit_transform},
+    {.name = "autoreject study",
+     .operands = "BIDS_DIR -o DIR",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
+     OWN_OPTIONS(autoreject_study_options),
+     .params = {tess_autoreject_study_params, tess_autoreject_fit_params,
+                tess_autoreject_transform_params, tess_autoreject_report_params,
+                tess_autoreject_epochs_params},
+     .summary = "fit and repair every recording of a BIDS tree; exit 1 if some failed",
+     .output = "write the derivatives here, a folder of their own",
+     .output_role = PATH_INTO,
+     .examples = "tessera autoreject study bids -o bids/derivatives/tessera --dry-run\n"
+                 "tessera autoreject study bids -o derivatives --task rest --window 2\n"
+                 "tessera autoreject study bids -o derivatives --event go,stop --tmin -0.2 --tmax "
+                 "0.8 --resume\n",
+     .run = cmd_autoreject_study},
     {.name = "autoreject thresholds",
      .operands = "INPUT",
      .min_operand = 1,

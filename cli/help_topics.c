@@ -29,8 +29,8 @@ static const help_row environment[] = {
 
 static const help_row exit_codes[] = {
     {"0", "success"},
-    {"1", "differences found (diff, config diff, rerun, try), a self test failed, or a warning of "
-          "--werror"},
+    {"1", "differences found (diff, config diff, rerun, try), a self test failed, a warning of "
+          "--werror, or recordings of autoreject study failed"},
     {"2", "usage error, such as a file that is both read and written; or not all could be compared "
           "(diff, rerun, try)"},
     {"5", "autoreject: every epoch is bad; what was asked for is written"},

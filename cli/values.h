@@ -102,6 +102,16 @@ typedef struct cli_clifford_values {
     const char *seconds;
 } cli_clifford_values;
 
+// Options of a study of autoreject that are not in a parameter table.
+typedef struct cli_study_values {
+    const char *subjects;
+    const char *sessions;
+    const char *tasks;
+    const char *acquisitions;
+    const char *runs;
+    const char *datatypes;
+} cli_study_values;
+
 // Options of 'try' that are not in its parameter table.
 typedef struct cli_try_values {
     int twice;
@@ -175,6 +185,7 @@ typedef struct cli_values {
     const char *use_log;
     cli_xpcs_values xpcs;
     cli_clifford_values clifford;
+    cli_study_values study;
     cli_try_values try_script;
 } cli_values;
 

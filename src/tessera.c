@@ -23,7 +23,7 @@ tess_status tess_context_create(const tess_context_config *config, tess_context 
 
 const tess_param_table *const *tess_param_tables(int64_t *n_table)
 {
-    static const tess_param_table *tables[32];
+    static const tess_param_table *tables[40];
     int64_t n = 0;
     tables[n++] = tess_autoreject_ptp_params();
     tables[n++] = tess_autoreject_simulate_params();
@@ -34,6 +34,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_autoreject_ransac_params();
     tables[n++] = tess_autoreject_transform_params();
     tables[n++] = tess_autoreject_report_params();
+    tables[n++] = tess_autoreject_study_params();
     tables[n++] = tess_decode_environment_params();
     tables[n++] = tess_decode_simulate_params();
     tables[n++] = tess_decode_encoding_params();

@@ -10,5 +10,6 @@
 #include "tessera/autoreject/ransac.h"
 #include "tessera/autoreject/reject_log.h"
 #include "tessera/autoreject/report.h"
+#include "tessera/autoreject/study.h"
 
 #endif

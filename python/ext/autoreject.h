@@ -33,6 +33,10 @@ PyObject *autoreject_text_list(const char *const *texts, int64_t n);
 // Borrowed; NULL for absent and None.
 PyObject *autoreject_entry(PyObject *dict, const char *name);
 
+// autoreject_file.c. Absent: the default of the file's kind; (): none; (start, end): an interval,
+// None for its ends.
+int autoreject_baseline(PyObject *value, tess_autoreject_epochs_config *config);
+
 // Three coordinates or nothing.
 int autoreject_origin(const core_state *state, PyObject *value, PyObject *keep,
                       const double **origin);

@@ -21,8 +21,7 @@ enum {
 
 enum { BASELINE_NONE = 1, BASELINE_INTERVAL = 2 };
 
-// Absent: the default of the file's kind; (): none; (start, end): an interval, None for its ends.
-static int read_baseline(PyObject *value, tess_autoreject_epochs_config *config)
+int autoreject_baseline(PyObject *value, tess_autoreject_epochs_config *config)
 {
     PyObject *start = Py_None;
     PyObject *end = Py_None;
@@ -46,7 +45,7 @@ static int read_open(const core_state *state, PyObject *const *values, PyObject 
 {
     tess_autoreject_epochs_config_init(config, sizeof *config);
     if (core_to_config(state, values[OPEN_OPTIONS], tess_autoreject_epochs_params(), config) < 0 ||
-        read_baseline(values[OPEN_BASELINE], config) < 0 ||
+        autoreject_baseline(values[OPEN_BASELINE], config) < 0 ||
         core_to_path(values[OPEN_EVENTS], events_bytes, &config->events) < 0 ||
         core_to_text(values[OPEN_EVENT], "event", &config->event) < 0 ||
         core_to_text(values[OPEN_STIM], "stim", &config->stim) < 0 ||

@@ -255,6 +255,7 @@ extern PyMethodDef core_autoreject_log_methods[];
 extern PyMethodDef core_autoreject_model_methods[];
 extern PyMethodDef core_autoreject_global_methods[];
 extern PyMethodDef core_autoreject_report_methods[];
+extern PyMethodDef core_autoreject_study_methods[];
 extern PyMethodDef core_clifford_algebra_methods[];
 extern PyMethodDef core_clifford_check_methods[];
 extern PyMethodDef core_clifford_input_methods[];

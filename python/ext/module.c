@@ -35,6 +35,7 @@ static int module_exec(PyObject *module)
         core_autoreject_model_methods,
         core_autoreject_global_methods,
         core_autoreject_report_methods,
+        core_autoreject_study_methods,
         core_clifford_algebra_methods,
         core_clifford_check_methods,
         core_clifford_input_methods,

@@ -328,6 +328,23 @@ def autoreject_report(
     overwrite: bool = False,
     use_log: str | None = None,
 ) -> None: ...
+def autoreject_study_open(
+    context: Context,
+    bids_dir: _Path,
+    output: _Path,
+    *,
+    options: dict[str, dict[str, Any]] | None = None,
+    texts: dict[str, str | None] | None = None,
+    baseline: tuple[float | None, ...] | None = None,
+    consensus: Any = None,
+    n_interpolate: Any = None,
+    checkpoint: _Path | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Any = None,
+) -> Handle: ...
+def autoreject_study_run(context: Context, study: Handle, *, progress: Any = None) -> None: ...
+def autoreject_study_info(study: Handle, /) -> dict[str, Any]: ...
 def autoreject_weights(
     context: Context,
     sensors: _Sensors,

@@ -13,7 +13,7 @@ static void write_origin(tess_html *html, const tess_origin *given)
     tess_origin with_run = *given;
     char *origin = NULL;
     size_t bytes = 0;
-    with_run.with_run = true;
+    with_run.with_run = !html->ctx->is_beside;
     if (tess_origin_make(html->ctx, &with_run, &origin, &bytes) != TESS_OK) {
         html->head.no_memory = true;
         return;

@@ -54,6 +54,17 @@ void tess_html_table_row_to(tess_html *html, const char *const *cells, int n_cel
     cells_from(html, cells, 1, n_cell);
 }
 
+void tess_html_table_row_link(tess_html *html, const char *const *cells, int n_cell,
+                              const char *path)
+{
+    tess_text_add(&html->text, "<tr><td><a href=\"");
+    tess_html_escaped(html, path);
+    tess_text_add(&html->text, "\">");
+    tess_html_escaped(html, n_cell > 0 ? cells[0] : "");
+    tess_text_add(&html->text, "</a></td>");
+    cells_from(html, cells, 1, n_cell);
+}
+
 // With a point whatever the locale's decimal mark.
 static void attribute(tess_html *html, const char *before, double value)
 {

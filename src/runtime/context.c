@@ -138,6 +138,30 @@ tess_status tess_context_create_with(const tess_context_config *given,
     return TESS_OK;
 }
 
+tess_status tess_context_create_beside(const tess_context *ctx, int32_t n_thread,
+                                       uint64_t memory_limit_bytes, tess_log_fn log, void *log_user,
+                                       tess_context **out)
+{
+    const tess_builtins builtins = {.backends = &ctx->cpu.backend,
+                                    .n_backend = 1,
+                                    .n_format = ctx->n_format,
+                                    .formats = ctx->formats};
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = n_thread;
+    config.memory_limit_bytes = memory_limit_bytes;
+    config.isa = ctx->isa;
+    config.device = ctx->device->info.id;
+    config.allocator = &ctx->heap.allocator;
+    config.device_memory_limit_bytes = ctx->device_budget.limit_bytes;
+    config.log = log;
+    config.log_user = log_user;
+    config.log_level = (int32_t)ctx->log.level;
+    TESS_TRY(tess_context_create_with(&config, &builtins, out));
+    (*out)->is_beside = true;
+    return TESS_OK;
+}
+
 void tess_context_destroy(tess_context *ctx)
 {
     if (!ctx) {

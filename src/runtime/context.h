@@ -74,6 +74,7 @@ struct tess_context {
     int32_t n_isa;
     char device_reason[192];
     bool device_is_auto; // found, not asked for
+    bool is_beside;      // made by tess_context_create_beside()
     bool profile;
     char *profile_text;
     size_t profile_bytes;
@@ -101,6 +102,14 @@ struct tess_context {
 TESS_MUST_CHECK tess_status tess_context_create_with(const tess_context_config *config,
                                                      const tess_builtins *builtins,
                                                      tess_context **out);
+
+// Another context with the same built-in parts, instruction set and device, for work that goes on
+// beside this one's: so many threads (at least 1) and bytes of its own. What it logs goes to log
+// (NULL: nowhere) at the same level. Pages made with it say nothing of the run (when, on what), by
+// which those of the same study would differ.
+TESS_MUST_CHECK tess_status tess_context_create_beside(const tess_context *ctx, int32_t n_thread,
+                                                       uint64_t memory_limit_bytes, tess_log_fn log,
+                                                       void *log_user, tess_context **out);
 
 // TESS_CANCELLED once tess_context_cancel() was called.
 TESS_MUST_CHECK tess_status tess_context_check_cancel(tess_context *ctx);

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tessera.autoreject._compat import compat
     from tessera.autoreject._device import detect_hardware
     from tessera.autoreject._epochs import EpochsFile, read_epochs
+    from tessera.autoreject._study import Study, StudyRecording, study
     from tessera.autoreject._version import version
     from tessera.autoreject.autoreject import (
         AutoReject,
@@ -51,6 +52,7 @@ _HOME = {
     "_compat": ("compat",),
     "_device": ("detect_hardware",),
     "_epochs": ("EpochsFile", "read_epochs"),
+    "_study": ("Study", "StudyRecording", "study"),
     "_version": ("version",),
     "autoreject": (
         "AutoReject",
@@ -82,6 +84,8 @@ __all__ = [
     "EpochsFile",
     "Ransac",
     "RejectLog",
+    "Study",
+    "StudyRecording",
     "_AutoReject",
     "_GlobalAutoReject",
     "compat",
@@ -97,6 +101,7 @@ __all__ = [
     "read_reject_log",
     "set_matplotlib_defaults",
     "simulate",
+    "study",
     "validation_curve",
     "version",
 ]

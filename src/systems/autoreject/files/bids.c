@@ -1,8 +1,9 @@
 #include "systems/autoreject/files/bids.h"
-#include "systems/autoreject/montage/montage.h"
 
 #include "base/status.h"
+#include "systems/autoreject/bids/names.h"
 #include "systems/autoreject/files/annotations.h"
+#include "systems/autoreject/montage/montage.h"
 #include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
@@ -10,33 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PATH_BYTES = 4096, MAX_COLUMN = 64 };
-
-// The side-car nearest to a recording: "sub-01_task-a_run-1_channels.tsv", then with fewer of the
-// name's parts, down to "sub-01_channels.tsv". False if there is none or the name is not of BIDS.
-static bool find_sidecar(const char *path, const char *suffix, char out[PATH_BYTES])
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t n = strcspn(name, ".") + (size_t)(name - path);
-    const size_t least = (size_t)(name - path) + 4;
-    if (strncmp(name, "sub-", 4) != 0 || strlen(path) + strlen(suffix) + 2 > PATH_BYTES) {
-        return false;
-    }
-    for (;;) {
-        while (n > least && path[n - 1] != '_') {
-            n--;
-        }
-        if (n <= least) {
-            return false;
-        }
-        n--; // the underscore
-        snprintf(out, PATH_BYTES, "%.*s%s", (int)n, path, suffix);
-        if (tess_ar_file_exists(out)) {
-            return true;
-        }
-    }
-}
+enum { MAX_COLUMN = 64 };
 
 // A table with headings.
 typedef struct table {
@@ -105,6 +80,8 @@ static void take_channel(const table *t, tess_autoreject_channel *channel, int64
     if (strcasecmp(cell(t, 2), "bad") == 0) {
         channel->is_bad = 1;
         ++*n_bad;
+    } else if (strcasecmp(cell(t, 2), "good") == 0) {
+        channel->is_bad = 0; // the table is the later word
     }
 }
 
@@ -182,6 +159,7 @@ static tess_status read_events(tess_context *ctx, const char *path, tess_autorej
     }
     if (status == TESS_OK) {
         status = tess_ar_annotations_finish(&list, continuous);
+        continuous->has_told_events = n > 0;
     }
     if (status == TESS_OK) {
         tess_ar_epochs_note(epochs, "%s: %" PRId64 " events taken instead of the recording's own",
@@ -196,12 +174,12 @@ tess_status tess_ar_bids_sidecars(tess_context *ctx, const char *path,
                                   tess_autoreject_epochs *epochs, tess_ar_continuous *continuous,
                                   bool has_events)
 {
-    char sidecar[PATH_BYTES];
-    if (find_sidecar(path, "_channels.tsv", sidecar)) {
+    char sidecar[TESS_AR_BIDS_PATH];
+    if (tess_ar_bids_sidecar(path, "channels", ".tsv", false, sidecar)) {
         TESS_TRY(read_channels(ctx, sidecar, epochs,
                                continuous ? &continuous->sensors : &epochs->sensors));
     }
-    if (continuous && !has_events && find_sidecar(path, "_events.tsv", sidecar)) {
+    if (continuous && !has_events && tess_ar_bids_sidecar(path, "events", ".tsv", false, sidecar)) {
         TESS_TRY(read_events(ctx, sidecar, epochs, continuous));
     }
     return TESS_OK;
@@ -210,22 +188,22 @@ tess_status tess_ar_bids_sidecars(tess_context *ctx, const char *path,
 tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,
                                     tess_autoreject_epochs *epochs)
 {
-    static const char *const suffixes[] = {
-        "_electrodes.tsv", "_space-CapTrak_electrodes.tsv", "_space-CTF_electrodes.tsv",
-        "_space-EEGLAB_electrodes.tsv", "_space-Other_electrodes.tsv"};
-    char sidecar[PATH_BYTES];
+    char sidecar[TESS_AR_BIDS_PATH];
     int64_t n_unplaced = 0;
     for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
         const tess_autoreject_channel *channel = &epochs->sensors.channels[c];
         n_unplaced +=
             channel->type == TESS_AUTOREJECT_EEG && !tess_ar_channel_has_position(channel);
     }
-    for (size_t i = 0; n_unplaced > 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
-        if (find_sidecar(path, suffixes[i], sidecar)) {
-            TESS_TRY(tess_ar_apply_montage(ctx, sidecar, epochs));
-            tess_ar_epochs_note(epochs, "%s: positions taken", sidecar);
-            return TESS_OK;
-        }
+    // A recording of the tree's own kind has no other positions: those a device writes are not
+    // measured ones.
+    tess_ar_bids_name name;
+    const bool is_eeg = tess_ar_bids_parse(path, &name) && name.n_suffix == 3 &&
+                        strncmp(name.suffix, "eeg", 3) == 0;
+    if ((n_unplaced > 0 || is_eeg) &&
+        tess_ar_bids_sidecar(path, "electrodes", ".tsv", true, sidecar)) {
+        TESS_TRY(tess_ar_apply_montage(ctx, sidecar, epochs));
+        tess_ar_epochs_note(epochs, "%s: positions taken", sidecar);
     }
     return TESS_OK;
 }

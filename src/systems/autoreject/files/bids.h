@@ -11,7 +11,8 @@ TESS_MUST_CHECK tess_status tess_ar_bids_sidecars(tess_context *ctx, const char 
                                                   tess_autoreject_epochs *epochs,
                                                   tess_ar_continuous *continuous, bool has_events);
 
-// electrodes.tsv, if an EEG channel has no position. Call where no montage was asked for.
+// electrodes.tsv, if an EEG channel has no position or the name is of an EEG recording of a tree.
+// Call where no montage was asked for.
 TESS_MUST_CHECK tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,
                                                     tess_autoreject_epochs *epochs);
 

@@ -74,6 +74,8 @@ static tess_status find_events(tess_context *ctx, const tess_autoreject_epochs_c
     }
     if (config->events) {
         TESS_TRY(tess_ar_events_of_file(ctx, config->events, c, epochs, list));
+    } else if (c->has_told_events && !config->stim) {
+        TESS_TRY(tess_ar_events_of_annotations(c, epochs, list));
     } else {
         TESS_TRY(tess_ar_events_of_stim(ctx, config->stim, c, epochs, list));
         if (list->n == 0 && !config->stim) {

@@ -1,5 +1,6 @@
 // coordsystem.json beside an electrodes.tsv.
 #include "base/status.h"
+#include "systems/autoreject/bids/names.h"
 #include "systems/autoreject/montage/montage.h"
 
 #include <stdio.h>
@@ -54,13 +55,14 @@ tess_status tess_ar_read_coordsystem(tess_ar_montage *m)
     static const char tail[] = "electrodes.tsv";
     const size_t n = strlen(m->path);
     const size_t n_tail = sizeof tail - 1;
-    char path[4096];
+    char path[TESS_AR_BIDS_PATH];
     tess_ar_text text;
     if (n < n_tail || strcmp(m->path + n - n_tail, tail) != 0 || n >= sizeof path - 8) {
         return TESS_OK;
     }
     snprintf(path, sizeof path, "%.*scoordsystem.json", (int)(n - n_tail), m->path);
-    if (!tess_ar_file_exists(path)) {
+    if (!tess_ar_file_exists(path) &&
+        !tess_ar_bids_sidecar(m->path, "coordsystem", ".json", false, path)) {
         return TESS_OK;
     }
     TESS_TRY(tess_ar_text_open(m->ctx, path, &text));

@@ -88,7 +88,7 @@ void tess_ar_page_loss(tess_ar_page *page);
 // averages.c
 TESS_MUST_CHECK tess_status tess_ar_page_averages(tess_ar_page *page, const tess_ar_sums *sums);
 // heads.c
-void tess_ar_page_heads(tess_ar_page *page);
+TESS_MUST_CHECK tess_status tess_ar_page_heads(tess_ar_page *page);
 // channels.c
 void tess_ar_page_channels(tess_ar_page *page);
 void tess_ar_page_curves(tess_ar_page *page);

@@ -56,7 +56,7 @@ static tess_status write_with_epochs(tess_ar_page *page, tess_ar_traces *traces)
     TESS_TRY(tess_ar_page_matrix(page, &sums));
     tess_ar_traces_draw(traces);
     TESS_TRY(tess_ar_page_averages(page, &sums));
-    tess_ar_page_heads(page);
+    TESS_TRY(tess_ar_page_heads(page));
     tess_ar_page_loss(page);
     tess_ar_page_channels(page);
     tess_ar_page_epochs(page, traces, &sums);

@@ -1,0 +1,307 @@
+"""Whole studies: every recording of a BIDS tree fitted and repaired, and the group told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tessera import _core
+from tessera._lib import Session
+from tessera._progress import ProgressLike, callback
+from tessera.autoreject.reject_log import RejectLog
+
+if TYPE_CHECKING:
+    from tessera.autoreject.autoreject import AutoReject
+
+_PathLike = str | os.PathLike[str]
+_Labels = str | Iterable[str] | None
+
+
+@dataclass(frozen=True)
+class StudyRecording:
+    """One recording of a study: where it stands, and where its results are.
+
+    ``state`` is 'to do', 'done', 'done already' or 'failed'; of a failed one ``message`` says why.
+    Shares are NaN and ``n_kept`` is -1 until it is done.
+    """
+
+    name: str
+    path: str
+    subject: str
+    session: str
+    task: str
+    acquisition: str
+    run: str
+    datatype: str
+    folder: str
+    state: str
+    message: str
+    n_epochs: int
+    n_channels: int
+    n_times: int
+    n_kept: int
+    bad_epochs: float
+    bad_channels: float
+    repaired_channels: float
+    memory_bytes: int
+    output: Path
+
+    def file(self, what: str) -> Path:
+        """Return the path of a result: 'epo.fif', 'epo.json', 'log.tsv', 'model.json' ..."""
+        return self.output / self.folder / f"{self.name}_desc-autoreject_{what}"
+
+    def epochs(self, **options: Any) -> Any:
+        """Read the repaired epochs by ``mne.read_epochs``."""
+        import mne
+
+        return mne.read_epochs(self.file("epo.fif"), **options)
+
+    def reject_log(self) -> RejectLog:
+        """Read the reject log."""
+        with open(self.file("log.tsv"), encoding="utf-8") as file:
+            heads = file.readline().rstrip("\n").split("\t")
+            rows = [line.rstrip("\n").split("\t") for line in file]
+        first = heads.index("n_repaired") + 1
+        bad = heads.index("bad")
+        numbers = {"0": 0.0, "1": 1.0, "2": 2.0, "n/a": np.nan}
+        labels = [[numbers[cell] for cell in row[first:]] for row in rows]
+        return RejectLog([row[bad] == "1" for row in rows], labels, heads[first:])
+
+    def model(self) -> AutoReject:
+        """Read the model, to transform other epochs by it."""
+        from tessera.autoreject.autoreject import read_auto_reject
+
+        return read_auto_reject(self.file("model.json"))
+
+
+@dataclass(frozen=True)
+class Study:
+    """What :func:`study` found or did: its recordings, in the order of their names."""
+
+    output: Path
+    recordings: list[StudyRecording]
+    outliers: list[str]
+    notes: list[str]
+    at_a_time: int
+    memory_bytes: int
+    limit_bytes: int
+
+    @property
+    def failed(self) -> list[StudyRecording]:
+        """The recordings that failed."""
+        return [r for r in self.recordings if r.state == "failed"]
+
+    @property
+    def report(self) -> Path:
+        """The page of the group."""
+        return self.output / "group_desc-autoreject_report.html"
+
+    @property
+    def table(self) -> Path:
+        """The table of the recordings, TSV; that of the sensors lies beside it."""
+        return self.output / "group_desc-autoreject_recordings.tsv"
+
+    def __len__(self) -> int:
+        """Return the number of recordings."""
+        return len(self.recordings)
+
+    def __iter__(self) -> Iterator[StudyRecording]:
+        """Step through the recordings."""
+        return iter(self.recordings)
+
+    def __getitem__(self, name: int | str) -> StudyRecording:
+        """Return a recording by number, or by its name ('sub-01_task-rest') or subject."""
+        if not isinstance(name, str):
+            return self.recordings[name]
+        found = [r for r in self.recordings if name in (r.name, r.subject, f"sub-{r.subject}")]
+        if len(found) != 1:
+            raise KeyError(f"{name!r} names {len(found)} recordings")
+        return found[0]
+
+
+def _joined(labels: _Labels) -> str | None:
+    return labels if labels is None or isinstance(labels, str) else ",".join(labels)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _result(output: Path, info: dict[str, Any]) -> Study:
+    return Study(
+        output=output,
+        recordings=[StudyRecording(output=output, **entry) for entry in info["recordings"]],
+        outliers=list(info["outliers"]),
+        notes=info["notes"].splitlines(),
+        at_a_time=info["at_a_time"],
+        memory_bytes=info["memory_bytes"],
+        limit_bytes=info["limit_bytes"],
+    )
+
+
+def study(
+    bids_dir: _PathLike,
+    output: _PathLike,
+    *,
+    subjects: _Labels = None,
+    sessions: _Labels = None,
+    task: _Labels = None,
+    acquisition: _Labels = None,
+    run: _Labels = None,
+    datatype: _Labels = None,
+    picks: _Labels = None,
+    event: _Labels = None,
+    stim: str | None = None,
+    montage: str | None = None,
+    types: str | None = None,
+    bads: _Labels = None,
+    baseline: tuple[float | None, float | None] | Literal["none"] | None = None,
+    tmin: float | None = None,
+    tmax: float | None = None,
+    window: float | None = None,
+    overlap: float | None = None,
+    keep_annotated: bool | None = None,
+    consensus: Any = None,
+    n_interpolate: Any = None,
+    cv: int | None = None,
+    n_splits: int | None = None,
+    search: str | None = None,
+    rho_mode: str | None = None,
+    seed: int | None = None,
+    keep_bad: bool | None = None,
+    with_reports: bool | None = None,
+    at_a_time: int | None = None,
+    outlier_z: float | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    dry_run: bool = False,
+    checkpoint: _PathLike | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    device: str | None = None,
+    progress: ProgressLike = None,
+) -> Study:
+    """Fit and repair every recording of a BIDS tree, and write its derivatives.
+
+    Recordings (FIF, EDF, BDF, BrainVision, EEGLAB of ``eeg`` and ``meg``) are cut by their
+    events.tsv, take types and bad channels from channels.tsv and positions from electrodes.tsv.
+    Several are worked on at a time within the memory limit. What fails is reported and does not
+    stop the rest. Defaults are those of ``tessera autoreject study``: the exact search, and each
+    n_interpolate by itself.
+
+    Parameters
+    ----------
+    bids_dir : path
+        Root of the tree.
+    output : path
+        Folder of the derivatives: not there yet, empty, or of an earlier study.
+    subjects, sessions, task, acquisition, run, datatype : str or list of str, optional
+        Labels to take; default: all.
+    picks : str or list of str, optional
+        Channels by name or type.
+    event : str or list of str, optional
+        Names (trial_type) or codes of the events to keep.
+    stim, montage, types : str, optional
+        As of :func:`read_epochs`.
+    bads : str or list of str, optional
+        Channels to mark bad besides the files' own.
+    baseline : (start, end), 'none' or None
+        As of :func:`read_epochs`.
+    tmin, tmax, window, overlap : float, optional
+        Seconds of an epoch around its event, or of windows one after another.
+    keep_annotated : bool, optional
+        Keep epochs that touch an annotation starting with bad.
+    consensus, n_interpolate : array, optional
+        Values to try.
+    cv, n_splits : int, optional
+        Folds of the search for these; splits of the threshold search.
+    search : {'exact', 'compat', 'grid', 'random'}, optional
+        How thresholds are searched for.
+    rho_mode : {'independent', 'cumulative'}, optional
+        As of :class:`AutoReject`.
+    seed : int, optional
+        Of the splits.
+    keep_bad : bool, optional
+        Keep bad epochs in the files.
+    with_reports : bool, optional
+        Write a page for each recording; default True.
+    at_a_time : int, optional
+        Recordings worked on at a time; default: as many as threads and memory allow.
+    outlier_z : float, optional
+        Robust z beyond which a recording or sensor is named.
+    overwrite, resume : bool
+        What to do with an earlier study in the folder: do it again, or keep what is finished.
+    dry_run : bool
+        Only find the recordings and plan.
+    checkpoint : path, optional
+        Folder where the state of long fits is kept, too.
+    threads : int, optional
+        Default: see :func:`tessera.set_num_threads`. Results do not depend on it.
+    memory_limit : int or str, optional
+        Bytes, or text such as '4G', of all recordings at work together.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'.
+    progress : bool, str or callable, optional
+        As of :func:`ptp`; counts recordings.
+
+    Returns
+    -------
+    Study
+        Recordings with their states and shares; a failed one raises nothing here.
+
+    Examples
+    --------
+    >>> import tessera.autoreject as ta
+    >>> result = ta.study("bids", "derivatives", task="rest", window=2.0)  # doctest: +SKIP
+    >>> result["01"].epochs().average()  # doctest: +SKIP
+    """
+    options = {
+        "study": _given(with_reports=with_reports, at_a_time=at_a_time, outlier_z=outlier_z),
+        "epochs": _given(
+            tmin=tmin, tmax=tmax, window=window, overlap=overlap, keep_annotated=keep_annotated
+        ),
+        "fit": _given(search=search, rho_mode=rho_mode, n_split=n_splits, n_fold=cv, seed=seed),
+        "transform": _given(keep_bad=keep_bad),
+    }
+    texts = {
+        "subjects": _joined(subjects),
+        "sessions": _joined(sessions),
+        "task": _joined(task),
+        "acquisition": _joined(acquisition),
+        "run": _joined(run),
+        "datatype": _joined(datatype),
+        "picks": _joined(picks),
+        "event": _joined(event),
+        "stim": stim,
+        "montage": montage,
+        "types": types,
+        "bads": _joined(bads),
+    }
+    grids = (
+        None if consensus is None else np.ascontiguousarray(consensus, np.float64),
+        None if n_interpolate is None else np.ascontiguousarray(n_interpolate, np.int64),
+    )
+    show = callback(progress)
+    with Session(threads=threads, memory_limit=memory_limit, device=device) as context:
+        handle = _core.autoreject_study_open(
+            context,
+            bids_dir,
+            output,
+            options=options,
+            texts=texts,
+            baseline=() if baseline == "none" else baseline,
+            consensus=grids[0],
+            n_interpolate=grids[1],
+            checkpoint=checkpoint,
+            overwrite=overwrite,
+            resume=resume,
+            progress=show,
+        )
+        if not dry_run:
+            _core.autoreject_study_run(context, handle, progress=show)
+        return _result(Path(output), _core.autoreject_study_info(handle))

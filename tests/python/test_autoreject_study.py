@@ -1,0 +1,328 @@
+"""Whole studies: BIDS trees in, derivatives out; against mne-bids where it is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tessera
+import tessera.autoreject as ta
+from study_trees import (
+    NAMES,
+    events_table,
+    places,
+    samples,
+    tree,
+    write_brainvision,
+    write_edf,
+    write_tables,
+)
+
+COMMAND = os.environ.get("TESSERA_COMMAND", "")
+CUT: dict[str, Any] = {"tmin": -0.05, "tmax": 0.3}
+GRID: dict[str, Any] = {"n_interpolate": [1, 3], "consensus": [0.3, 0.6, 0.9], "cv": 4}
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def bids(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tree(tmp_path_factory.mktemp("study") / "bids")
+
+
+@pytest.fixture(scope="module")
+def done(bids: Path) -> ta.Study:
+    return ta.study(bids, bids.parent / "out", **CUT, **GRID)
+
+
+def test_a_study_is_its_recordings_one_by_one(bids: Path, done: ta.Study) -> None:
+    assert [r.state for r in done] == ["done"] * 3
+    for recording in done:
+        epochs = ta.read_epochs(recording.path, **CUT)
+        ar = ta.AutoReject(
+            n_interpolate=GRID["n_interpolate"],
+            consensus=GRID["consensus"],
+            cv=GRID["cv"],
+            random_state=0,
+            search="exact",
+            rho_mode="independent",
+            verbose=False,
+        ).fit(epochs)
+        model = recording.model()
+        assert model.threshes_ == ar.threshes_
+        assert model.consensus_ == ar.consensus_
+        assert model.n_interpolate_ == ar.n_interpolate_
+        log = ar.get_reject_log(epochs)
+        np.testing.assert_array_equal(recording.reject_log().labels, log.labels)
+        np.testing.assert_array_equal(recording.reject_log().bad_epochs, log.bad_epochs)
+        assert recording.n_kept == int((~log.bad_epochs).sum())
+
+
+def test_the_tables_are_honoured(done: ta.Study) -> None:
+    first, second = done["01"], done["02"]
+    assert first.n_channels == len(NAMES)
+    assert second.n_channels == len(NAMES) - 1
+    assert "F3" not in second.model().threshes_
+    rows = done.table.read_text().splitlines()
+    assert len(rows) == 4
+    sensors = (done.output / "group_desc-autoreject_sensors.tsv").read_text().splitlines()
+    assert len(sensors) == 1 + len(NAMES)
+    assert next(row for row in sensors if row.startswith("F3\t")).split("\t")[2] == "2"
+    described = json.loads((done.output / "dataset_description.json").read_text())
+    assert described["DatasetType"] == "derivative"
+    assert described["GeneratedBy"][0]["Name"] == "tessera autoreject study"
+
+
+def test_group_medians(done: ta.Study) -> None:
+    models = [recording.model().threshes_ for recording in done]
+    rows = (done.output / "group_desc-autoreject_sensors.tsv").read_text().splitlines()
+    heads = rows[0].split("\t")
+    for row in rows[1:]:
+        cells = dict(zip(heads, row.split("\t"), strict=True))
+        own = [model[cells["name"]] for model in models if cells["name"] in model]
+        assert float(cells["threshold_median"]) == pytest.approx(np.median(own), rel=1e-12)
+        assert float(cells["threshold_high"]) == pytest.approx(max(own), rel=1e-12)
+
+
+def test_outliers_are_named_by_the_rule(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=7)
+    loud = samples(3, scale=4.0)
+    write_brainvision(root / "sub-04" / "eeg" / "sub-04_task-odd_eeg.vhdr", loud)
+    result = ta.study(root, tmp_path / "out", **CUT, **GRID, with_reports=False)
+    levels = np.array([np.median(list(r.model().threshes_.values())) for r in result])
+    logs = np.log(levels)
+    mad = np.median(np.abs(logs - np.median(logs)))
+    z = (logs - np.median(logs)) / (1.4826 * mad)
+    named = [line for line in result.outliers if "thresholds" in line and "sensor" not in line]
+    far = np.abs(logs - np.median(logs)) >= np.log(1.25)
+    want = {f"sub-{k + 1:02d}" for k in np.flatnonzero((np.abs(z) > 3.5) & far)}
+    assert "sub-04" in want
+    assert {line.partition(":")[0] for line in named} == want
+    assert not list((tmp_path / "out").rglob("sub-*report.html"))
+
+
+def test_failures_do_not_stop_the_rest_and_resume_keeps(bids: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    shutil.copytree(bids, root)
+    broken = root / "sub-02" / "eeg" / "sub-02_task-odd_events.tsv"
+    broken.write_text("onset\tduration\n")
+    result = ta.study(root, tmp_path / "out", **CUT, **GRID)
+    assert [r.state for r in result] == ["done", "failed", "done"]
+    assert "without events" in result["02"].message
+    assert result.failed == [result["02"]]
+    assert not (tmp_path / "out" / "sub-02").exists()
+    with pytest.raises(FileExistsError, match="resume"):
+        ta.study(root, tmp_path / "out", **CUT, **GRID)
+    broken.write_text(events_table())
+    again = ta.study(root, tmp_path / "out", **CUT, **GRID, resume=True)
+    assert [r.state for r in again] == ["done already", "done", "done already"]
+    with pytest.raises(tessera.CheckpointError, match="other settings"):
+        ta.study(root, tmp_path / "out", **CUT, consensus=[0.5], resume=True)
+    # What was done again after its files had changed, and what was not, are as of one run.
+    whole = ta.study(root, tmp_path / "whole", **CUT, **GRID)
+    assert len(whole.failed) == 0
+    assert _digests(tmp_path / "out") == _digests(tmp_path / "whole")
+
+
+def test_other_folders_are_left_alone(bids: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="other things"):
+        ta.study(bids, tmp_path, **CUT)
+    with pytest.raises(tessera.ArgumentError, match="the tree itself"):
+        ta.study(bids, bids, **CUT)
+    with pytest.raises(FileNotFoundError, match="sub-77"):
+        ta.study(bids, tmp_path / "out", subjects="77")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        ta.study(tmp_path / "nowhere", tmp_path / "out")
+
+
+def test_dry_run_lists_and_writes_nothing(bids: Path, tmp_path: Path) -> None:
+    plan = ta.study(bids, tmp_path / "out", **CUT, dry_run=True, subjects=["01", "sub-03"])
+    assert [r.subject for r in plan] == ["01", "03"]
+    assert [r.state for r in plan] == ["to do"] * 2
+    assert plan[0].n_epochs == 24
+    assert plan[0].memory_bytes > 0
+    assert not (tmp_path / "out").exists()
+    small = ta.study(bids, tmp_path / "out", **CUT, dry_run=True, threads=3, memory_limit="512M")
+    assert small.at_a_time == 3
+
+
+def test_inheritance_sessions_and_runs(tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    for session in ("a", "b"):
+        folder = root / "sub-1" / f"ses-{session}" / "eeg"
+        for run in (1, 2):
+            stem = f"sub-1_ses-{session}_task-odd_run-{run}"
+            write_edf(folder / f"{stem}_eeg.edf", samples(ord(session[0]) + run))
+        (folder / "notes.txt").write_text("")
+    write_tables(root, "task-odd", "sub-1")  # the events and channels of all recordings
+    for path in root.glob("sub-1_space*"):  # the electrodes of a session
+        path.rename(root / "sub-1" / "ses-a" / "eeg" / path.name)
+    result = ta.study(root, tmp_path / "out", **CUT, **GRID, event="go", run="2")
+    assert [(r.session, r.run) for r in result] == [("a", "2"), ("b", "2")]
+    assert result[0].state == "done"
+    assert result[0].n_epochs == 12
+    assert result[1].state == "failed"  # no positions for the other one
+    assert "positions" in result[1].message
+
+
+@pytest.mark.skipif(not COMMAND, reason="TESSERA_COMMAND names no command")
+def test_a_killed_study_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    tree(tmp_path / "bids", n_subject=6)
+    words = [COMMAND, "autoreject", "study", "bids", "--tmin=-0.05", "--tmax=0.3", "--quiet"]
+    whole = [*words, "-o", "whole", "--threads", "1"]
+    subprocess.run(whole, cwd=tmp_path, check=True, capture_output=True)
+    begin = time.monotonic()
+    subprocess.run([*words, "-o", "timed"], cwd=tmp_path, check=True, capture_output=True)
+    took = time.monotonic() - begin
+    for number, share in enumerate((0.4, 0.6)):
+        process = subprocess.Popen(
+            [*words, "-o", "out", *(["--resume"] if number else [])], cwd=tmp_path
+        )
+        time.sleep(took * share)
+        process.kill()
+        process.wait()
+    last = subprocess.run(
+        [*words, "-o", "out", "--resume", "--json"], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert json.loads(last.stdout)["n_failed"] == 0
+    assert _digests(tmp_path / "out") == _digests(tmp_path / "whole")
+    assert _digests(tmp_path / "timed") == _digests(tmp_path / "whole")
+
+
+@pytest.mark.skipif(not COMMAND, reason="TESSERA_COMMAND names no command")
+def test_the_command_says_how_to_go_on_and_what_failed(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=6)
+    words = [COMMAND, "autoreject", "study", "bids", "-o", "out", "--tmin=-0.05", "--tmax=0.3"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "out" / "dataset_description.json").exists():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    if process.returncode != 0:  # it was not done before the signal came
+        assert process.returncode == 130
+        assert "--resume" in text
+        assert not (tmp_path / "out" / ".tessera").exists()
+    (root / "sub-05" / "eeg" / "sub-05_task-odd_eeg.eeg").unlink()
+    second = subprocess.run(
+        [*words, "--resume" if (tmp_path / "out").exists() else "--quiet"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )
+    assert second.returncode == 1
+    assert "1 of 6 recordings failed" in second.stderr
+    assert "sub-05_task-odd" in second.stdout
+
+
+def _meg(folder: Path) -> Any:
+    """Return a raw object of 16 magnetometers on a cap, with triggers."""
+    import mne
+
+    rng = np.random.default_rng(5)
+    n = 25 * 40
+    names = [f"MEG{k:03d}1" for k in range(16)]
+    info = mne.create_info([*names, "STI101"], 100.0, ["mag"] * 16 + ["stim"])
+    for k in range(16):
+        z = 1 - 1.1 * (k + 0.5) / 16
+        out = np.array([*(np.sqrt(1 - z * z) * np.array([np.cos(2.4 * k), np.sin(2.4 * k)])), z])
+        ex = np.cross(out, [0.3, 0.5, 0.1])
+        ex /= np.linalg.norm(ex)
+        info["chs"][k]["loc"][:] = [*(0.12 * out + [0, 0, 0.04]), *ex, *np.cross(out, ex), *out]
+        info["chs"][k]["coil_type"] = 3024
+    info["line_freq"] = 50
+    mix = rng.standard_normal((16, 4))
+    x = 2e-13 * (mix @ rng.standard_normal((4, n))) + 3e-14 * rng.standard_normal((16, n))
+    for e in range(24):
+        x[rng.random(16) < 0.05, 40 * e + 10 : 40 * e + 30] += 4e-12
+    stim = np.zeros((1, n))
+    stim[0, 5::40] = 1
+    raw = mne.io.RawArray(np.vstack([x, stim]), info, verbose="ERROR")
+    raw.save(folder / "meg_raw.fif", verbose="ERROR")
+    return mne.io.read_raw_fif(folder / "meg_raw.fif", verbose="ERROR")
+
+
+def _write_with_mne_bids(root: Path, scratch: Path) -> None:
+    import mne
+    import mne_bids
+
+    montage = mne.channels.make_dig_montage(
+        dict(zip(NAMES, places(), strict=True)),
+        nasion=[0, 0.09, 0], lpa=[-0.09, 0, 0], rpa=[0.09, 0, 0], coord_frame="head",
+    )
+    events = np.array([[40 * e + 5, 0, 1 + e % 2] for e in range(24)])
+    makers = {"01": (write_brainvision, mne.io.read_raw_brainvision, "vhdr"),
+              "02": (write_edf, mne.io.read_raw_edf, "edf")}
+    for subject, (write, read, ending) in makers.items():
+        write(scratch / f"{subject}.{ending}", samples(int(subject)))
+        raw = read(scratch / f"{subject}.{ending}", verbose="ERROR")
+        raw.set_annotations(None)
+        raw.set_channel_types(dict.fromkeys(NAMES, "eeg"))
+        raw.set_montage(montage)
+        raw.info["line_freq"] = 50
+        raw.info["bads"] = ["C4"] if subject == "02" else []
+        path = mne_bids.BIDSPath(subject=subject, session="1", task="odd", run=1, root=root,
+                                 datatype="eeg")
+        mne_bids.write_raw_bids(raw, path, events=events, event_id={"go": 1, "stop": 2},
+                                verbose="ERROR")
+    path = mne_bids.BIDSPath(subject="03", session="1", task="odd", run=1, root=root,
+                             datatype="meg")
+    mne_bids.write_raw_bids(_meg(scratch), path, events=events[:, :], verbose="ERROR",
+                            event_id={"go": 1, "stop": 2})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_trees_of_mne_bids(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    mne_bids = pytest.importorskip("mne_bids")
+    root = tmp_path / "bids"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    _write_with_mne_bids(root, scratch)
+    out = root / "derivatives" / "tessera"
+    result = ta.study(root, out, **CUT, **GRID, event=["go", "stop"], baseline="none")
+    assert [r.state for r in result] == ["done"] * 3, [r.message for r in result]
+    for recording in result:
+        source = mne_bids.BIDSPath(subject=recording.subject, session="1", task="odd", run="01"
+                                   if "run-01" in recording.name else "1", root=root,
+                                   datatype=recording.datatype)
+        raw = mne_bids.read_raw_bids(source, verbose="ERROR")
+        events, codes = mne.events_from_annotations(raw, verbose="ERROR")
+        epochs = mne.Epochs(raw, events, codes, **CUT, baseline=None, preload=True, proj=False,
+                            verbose="ERROR")
+        ar = ta.AutoReject(n_interpolate=GRID["n_interpolate"], consensus=GRID["consensus"],
+                           cv=GRID["cv"], random_state=0, search="exact", rho_mode="independent",
+                           verbose=False)
+        clean, log = ar.fit_transform(epochs, return_log=True)
+        model = recording.model()
+        assert list(model.threshes_) == list(ar.threshes_)
+        np.testing.assert_allclose(list(model.threshes_.values()), list(ar.threshes_.values()),
+                                   rtol=1e-9)
+        assert (model.consensus_, model.n_interpolate_) == (ar.consensus_, ar.n_interpolate_)
+        np.testing.assert_array_equal(recording.reject_log().labels, log.labels)
+        derived = mne_bids.BIDSPath(
+            subject=recording.subject, session="1", task="odd", run=source.run, suffix="epo",
+            extension=".fif", description="autoreject", root=out, datatype=recording.datatype,
+            check=False,
+        )
+        read = mne.read_epochs(derived.fpath, verbose="ERROR")
+        assert len(read) == recording.n_kept == len(clean)
+        assert read.info["bads"] == epochs.info["bads"]
+        picks = list(ar.threshes_)
+        want = clean.get_data(picks=picks)
+        np.testing.assert_allclose(read.get_data(picks=picks), want, atol=1e-6 * abs(want).max())
+    assert set(mne_bids.get_entity_vals(out, "subject")) == {"01", "02", "03"}
