@@ -320,11 +320,39 @@ class TestBackends:
         np.testing.assert_allclose(backend.correlation(x, y), want, rtol=1e-14)
         np.testing.assert_array_equal(backend.matmul(x[0], y[0].T), np.matmul(x[0], y[0].T))
 
+    def test_arrays_go_there_and_back(self) -> None:
+        x = np.arange(6.0).reshape(2, 3)
+        kept = backends.to_device(x)
+        assert backends.is_on_device(kept)
+        assert not backends.is_on_device(x)
+        assert backends.to_device(kept, "cpu") is kept
+        for back in (backends.to_host(kept), kept.to_host(), kept.backend.to_host(kept)):
+            np.testing.assert_array_equal(back, x)
+        np.testing.assert_array_equal(backends.to_host([1, 2]), [1, 2])
+
+    def test_pipeline(self) -> None:
+        x = dirty()
+        params: dict[str, Any] = {"cv": 4, "random_state": 1, "verbose": False}
+        want = AutoReject(**params).fit_array(x, sphere(12))
+        steps = backends.GPUPipeline("cpu", **params)
+        with pytest.raises(ValueError, match=r"call load\(X, positions\) first"):
+            steps.fit()
+        with pytest.raises(ValueError, match=r"call fit\(\) first"):
+            steps.load(x, sphere(12)).transform()
+        clean = steps.fit().transform(keep_on_device=True)
+        assert steps.autoreject_.threshes_ == want.threshes_
+        assert backends.is_on_device(clean)
+        np.testing.assert_array_equal(backends.to_host(clean), want.transform_array(x))
+        np.testing.assert_array_equal(steps.transform(x[:9]), want.transform_array(x[:9]))
+
+    def test_pipeline_says_why_it_is_on_the_cpu(self) -> None:
+        with pytest.warns(UserWarning, match="does not run on a GPU yet; 'cpu' is used"):
+            assert backends.GPUPipeline().backend.name == "cpu"
+
     @pytest.mark.parametrize(
         "pretend",
         [
-            lambda: backends.GPUPipeline(cv=3),
-            lambda: backends.GPUPipeline("cpu"),
+            lambda: backends.GPUPipeline("cuda", cv=3),
             lambda: backends.Backend("cuda"),
             lambda: backends.Backend("cuda:1"),
             lambda: backends.get_backend("cuda"),

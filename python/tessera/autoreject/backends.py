@@ -2,7 +2,8 @@
 
 There is one backend, ``cpu``: autoreject does not run on a GPU yet. Of its steps only peak-to-peak
 does (:func:`tessera.autoreject.ptp` with ``device="cuda"``). Asking for another is an error; one
-that TESSERA_BACKEND or AUTOREJECT_BACKEND names is a warning, and the CPU is used.
+that TESSERA_BACKEND or AUTOREJECT_BACKEND names is a warning, and the CPU is used. DeviceArray,
+to_device, to_host and GPUPipeline work on it, so that scripts written for the plan run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ __all__ = [
     "get_backend",
     "get_backend_names",
     "is_device_array",
+    "is_on_device",
+    "to_device",
+    "to_host",
 ]
 
 _backends: dict[str | None, Backend] = {}
@@ -81,6 +85,16 @@ class DeviceArray:
             Not copied.
         """
         return self.backend.to_numpy(self)
+
+    def to_host(self) -> Any:
+        """Return what :meth:`numpy` returns.
+
+        Returns
+        -------
+        ndarray
+            Not copied.
+        """
+        return self.numpy()
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -166,6 +180,21 @@ class Backend:
             The values, not copied if they need not be.
         """
         return np.asarray(data.data if is_device_array(data) else data)
+
+    def to_host(self, data: Any) -> Any:
+        """Return what :meth:`to_numpy` returns.
+
+        Parameters
+        ----------
+        data : DeviceArray or array
+            Values.
+
+        Returns
+        -------
+        ndarray
+            The values, not copied if they need not be.
+        """
+        return self.to_numpy(data)
 
     def is_on_device(self, data: Any) -> bool:
         """Return whether data belongs to this backend.
@@ -297,16 +326,148 @@ def clear_backend_cache() -> None:
     _backends.clear()
 
 
+def to_device(data: Any, backend: Backend | str | None = None) -> DeviceArray:
+    """Wrap an array where a backend keeps it.
+
+    Parameters
+    ----------
+    data : DeviceArray or array
+        One that is wrapped already is returned.
+    backend : Backend, str or None
+        Which, or its name; None: that of :func:`get_backend`.
+
+    Returns
+    -------
+    DeviceArray
+        The same values.
+
+    Examples
+    --------
+    >>> from tessera.autoreject.backends import is_on_device, to_device, to_host
+    >>> x = to_device([[1.0, 4.0, 2.0]], "cpu")
+    >>> is_on_device(x), float(x.backend.ptp(x)[0]), to_host(x).shape
+    (True, 3.0, (1, 3))
+    """
+    owner = backend if isinstance(backend, Backend) else get_backend(backend)
+    return owner.to_device(data)
+
+
+def to_host(data: Any) -> Any:
+    """Return NumPy's array of data.
+
+    Parameters
+    ----------
+    data : DeviceArray or array
+        Values.
+
+    Returns
+    -------
+    ndarray
+        The values, not copied if they need not be.
+    """
+    return data.numpy() if is_device_array(data) else np.asarray(data)
+
+
+def is_on_device(data: Any) -> bool:
+    """Return whether data is kept by a backend.
+
+    Parameters
+    ----------
+    data : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for a :class:`DeviceArray`.
+    """
+    return is_device_array(data)
+
+
 class GPUPipeline:
-    """Reserved for a fit whose samples stay on a GPU, which does not exist yet: an error says so.
+    """Load epochs once, fit them, and repair them, all where a backend keeps them.
 
     Parameters
     ----------
     device : str
-        Of no use.
+        'cpu', or 'auto': the CPU as well, with a warning that says why. A GPU by name is an error.
     **params
         Of :class:`tessera.autoreject.AutoReject`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera.autoreject.backends import GPUPipeline
+    >>> x = 1e-5 * np.random.default_rng(1).standard_normal((20, 6, 40))
+    >>> positions = 0.09 * np.eye(6, 3) + 0.01 * np.arange(18).reshape(6, 3) / 18
+    >>> steps = GPUPipeline("cpu", n_interpolate=[1], cv=4, random_state=1, verbose=False)
+    >>> clean = steps.load(x, positions).fit().transform(keep_on_device=True)
+    >>> clean.shape[1:], clean.device
+    ((6, 40), 'cpu')
     """
 
     def __init__(self, device: str = "auto", **params: Any) -> None:
-        raise _core.DeviceError(f"GPUPipeline: {_NO_GPU}")
+        self.backend = get_backend(device)
+        if device == "auto":
+            _device.usable_backend("cuda")  # warns
+        self.params = params
+        self.data: DeviceArray | None = None
+        self.autoreject_: Any = None
+        self._sensors: dict[str, Any] = {}
+
+    def load(self, X: Any, positions: Any, ch_types: Any = "eeg", **sensors: Any) -> GPUPipeline:  # noqa: N803
+        """Take epochs.
+
+        Parameters
+        ----------
+        X : DeviceArray or array, shape (n_epochs, n_channels, n_times)
+            In V, T or T/m.
+        positions, ch_types, **sensors
+            As :meth:`tessera.autoreject.AutoReject.fit_array` takes them.
+
+        Returns
+        -------
+        GPUPipeline
+            This one.
+        """
+        self.data = self.backend.to_device(X)
+        self._sensors = {"positions": positions, "ch_types": ch_types, **sensors}
+        self.autoreject_ = None
+        return self
+
+    def fit(self) -> GPUPipeline:
+        """Fit what was loaded; ``autoreject_`` is the fit.
+
+        Returns
+        -------
+        GPUPipeline
+            This one.
+        """
+        from tessera.autoreject.autoreject import AutoReject
+
+        if self.data is None:
+            raise _core.ArgumentError("GPUPipeline: nothing to fit; call load(X, positions) first")
+        fit = AutoReject(device=self.backend.device, **self.params)
+        self.autoreject_ = fit.fit_array(self.backend.to_numpy(self.data), **self._sensors)
+        return self
+
+    def transform(self, X: Any = None, *, keep_on_device: bool = False) -> Any:  # noqa: N803
+        """Drop and repair what was loaded, or other epochs of the same channels.
+
+        Parameters
+        ----------
+        X : DeviceArray, array or None
+            None: what was loaded.
+        keep_on_device : bool, default False
+            Return a DeviceArray.
+
+        Returns
+        -------
+        ndarray or DeviceArray
+            The epochs that are kept, repaired.
+        """
+        if self.autoreject_ is None:
+            raise _core.ArgumentError("GPUPipeline: there is no fit yet; call fit() first")
+        samples = self.backend.to_numpy(self.data if X is None else X)
+        clean = self.autoreject_.transform_array(samples)
+        return self.backend.to_device(clean) if keep_on_device else clean
