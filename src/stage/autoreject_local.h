@@ -21,6 +21,10 @@ enum { TESS_STAGE_AUTOREJECT_LOCAL_CHANNELS = 8 };
 //
 // x          in   f64 [n_epoch][n_chan][n_time], C-contiguous; NULL: read(self, e, dst) writes
 //                 epoch e to dst, from many threads at once
+// x_there    in   instead of both, where the device has memory of its own: dtype
+// [n_epoch][.][n_time],
+//                 last axis contiguous, strides in items; channel c is row channels[c] (NULL: c),
+//                 times scales[c] (NULL: 1)
 // w          in   f64 [n_chan][n_chan]; NULL: no predictions
 // buffer     tmp  f64 [n_buffer][1 or 2][n_chan][n_time]: for the epoch where x is NULL, for the
 //                 predictions where w is not; one for every thread or for every epoch
@@ -41,6 +45,13 @@ typedef struct tess_stage_autoreject_intake {
     int64_t n_chan;
     int64_t n_time;
     int64_t tile_stride;
+    const void *x_there;
+    const int64_t *channels;
+    const double *scales;
+    int64_t stride_epoch;
+    int64_t stride_chan;
+    int32_t dtype; // of x_there: TESS_F64, TESS_F32, TESS_I32 or TESS_I16
+    int32_t reserved;
 } tess_stage_autoreject_intake;
 
 // Squared errors of the local search, for some tiles.
@@ -66,6 +77,14 @@ typedef struct tess_stage_autoreject_intake {
 // test      in   [test_first[n_fold]] epochs that test fold f: from test_first[f], at least one
 // n_kept    in   [n_column][n_fold][n_level] epochs in a sum; 0: not wanted
 // sse       out  f64 [n_tile][n_block][n_column][n_fold][n_level], a block for every 8 channels
+//
+// The rest is for devices with memory of their own:
+//
+// bin_epochs in  [bin_begin[n_bin]] epochs by bin, ascending within one; from bin_begin[b]
+// test_rows in   the epochs of test
+// table     tmp  i32 [n_repair][n_chan]
+// medians   tmp  f64 [n_tile][n_fold][n_chan][16]
+// bins      tmp  f64 [n_tile][n_block][n_column][n_bin][8][16]
 typedef struct tess_stage_autoreject_local {
     const double *x;
     const double *repaired;
@@ -88,6 +107,14 @@ typedef struct tess_stage_autoreject_local {
     int64_t n_bin;
     int64_t n_level;
     int64_t n_fold;
+    const int64_t *bin_begin;
+    const int32_t *bin_epochs;
+    const int32_t *test_rows;
+    int32_t *table;
+    double *medians;
+    double *bins;
+    int64_t n_repaired; // first[n_repair]
+    int64_t most_test;  // epochs that test a fold
 } tess_stage_autoreject_local;
 
 // Doubles a thread needs for it: for plans.

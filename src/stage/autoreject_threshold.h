@@ -28,6 +28,12 @@ enum {
 // sse        inout  f64 [n_chan][n_split][n_train]
 //
 // The curves of neighbouring channels, in validation and sse, are stride_curves >= n_split apart.
+//
+// The rest is for devices with memory of their own:
+//
+// members    in     i32 [n_split][n_row - n_train] rows that validate, in any order
+// medians    tmp    f64 [n_tile][n_chan][n_split][16]
+// errors     tmp    f64 [n_tile][n_chan][n_split][n_train]
 typedef struct tess_stage_autoreject_curve {
     const double *x;
     const double *augmented;
@@ -48,6 +54,11 @@ typedef struct tess_stage_autoreject_curve {
     int64_t augmented_stride_epoch;
     int64_t augmented_stride_chan;
     int64_t stride_curves;
+    const int32_t *members;
+    double *medians;
+    double *errors;
+    int32_t is_fresh; // 1: sse is written, not added to
+    int32_t reserved;
 } tess_stage_autoreject_curve;
 
 #endif

@@ -327,6 +327,7 @@ class TestBackends:
         assert not backends.is_on_device(x)
         assert backends.to_device(kept, "cpu") is kept
         for back in (backends.to_host(kept), kept.to_host(), kept.backend.to_host(kept)):
+            assert isinstance(back, np.ndarray)
             np.testing.assert_array_equal(back, x)
         np.testing.assert_array_equal(backends.to_host([1, 2]), [1, 2])
 

@@ -13,8 +13,19 @@ _WORTHWHILE_BYTES = 64 << 20
 _FOREIGN = {"numpy": "cpu", "numba": "cpu", "torch": "cuda", "jax": "cuda"}
 _NAMES = ("cpu", "cuda", "auto")
 
+_CUDA_DEVICES = (2, 13)  # DLPack: device memory, managed memory
+
 _hardware: dict[str, Any] | None = None
 _noticed: set[str] = set()
+
+
+def cuda_index(x: object) -> int | None:
+    """Return the index of the CUDA device x lives on, None for host memory."""
+    ask = getattr(x, "__dlpack_device__", None)
+    if ask is None:
+        return None
+    kind, index = ask()
+    return int(index) if kind in _CUDA_DEVICES else None
 
 
 def _simd_of(context: Any) -> str:

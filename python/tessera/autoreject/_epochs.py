@@ -13,6 +13,7 @@ import numpy as np
 from tessera import _core
 from tessera._lib import Session, warn
 from tessera._tables import FROM_TABLE, from_table
+from tessera.autoreject._device import cuda_index
 from tessera.autoreject._sensors import (
     SOLVABLE,
     Ints,
@@ -48,6 +49,12 @@ class Recording:
         return int(self.data.shape[2])
 
     @property
+    def device(self) -> str | None:
+        """Return the GPU the samples are on, None for host memory."""
+        index = cuda_index(self.data)
+        return None if index is None else f"cuda:{index}"
+
+    @property
     def n_bytes(self) -> int:
         """Return the size of the samples in double precision."""
         return 8 * int(np.prod(self.data.shape, dtype=np.int64))
@@ -63,6 +70,10 @@ class Recording:
         if self.handle is not None:
             return self.handle
         data = self.data
+        if cuda_index(data) is not None:
+            return _core.autoreject_epochs(
+                context, data, self.sensors.for_core(), self.sampling_hz, self.tmin
+            )
         if data.dtype.kind in "iub" and data.dtype not in (np.int16, np.int32):
             data = data.astype(np.float64)
         if precision == "float32":

@@ -69,8 +69,18 @@ class Settings:
         """Return the library's word for meg_dots."""
         return _DOTS[self.meg_dots]
 
-    def run(self, function: Callable[[_core.Context], _Result], n_bytes: int = 0) -> _Result:
-        """Call function with a context; under 'auto' a device that fails is replaced by the CPU."""
+    def run(
+        self,
+        function: Callable[[_core.Context], _Result],
+        n_bytes: int = 0,
+        there: str | None = None,
+    ) -> _Result:
+        """Call function with a context; under 'auto' a device that fails is replaced by the CPU.
+
+        there: where the samples are, None for host memory.
+        """
+        if there is not None and self.device in ("auto", "cuda"):
+            return self._run_on(there, function)
         device = _device.resolve_device(self.device, n_bytes)
         try:
             return self._run_on(device, function)
@@ -234,7 +244,7 @@ def run_fit(
         return info
 
     try:
-        info = settings.run(call, recording.n_bytes)
+        info = settings.run(call, recording.n_bytes, recording.device)
     except BaseException as error:
         if settings.checkpoint is not None and isinstance(
             error, KeyboardInterrupt | _core.Cancelled

@@ -14,6 +14,7 @@ import numpy as np
 from tessera import _core
 from tessera._lib import warn
 from tessera.autoreject._arguments import check_verbose, cv_of, seed_of, splits_of
+from tessera.autoreject._device import cuda_index
 from tessera.autoreject._epochs import (
     EpochsFile,
     Recording,
@@ -101,7 +102,8 @@ class FitMixin(Params):
         Parameters
         ----------
         X : array, shape (n_epochs, n_channels, n_times)
-            In V, T or T/m. Nothing is copied.
+            In V, T or T/m. Nothing is copied. One of a GPU (torch, CuPy, JAX: by DLPack) is fitted
+            there, where that is allowed (device).
         positions : array, shape (n_channels, 3) or (n_channels, 12)
             Metres, head frame; MEG needs the axes of the coils too.
         ch_types : str or sequence of str
@@ -121,10 +123,10 @@ class FitMixin(Params):
         -------
         self
         """
-        data = np.asarray(X)
+        data: Any = X if cuda_index(X) is not None else np.asarray(X)
         if data.ndim != 3:
             raise _core.ShapeError(
-                f"X: expected (n_epochs, n_channels, n_times), got shape {data.shape}"
+                f"X: expected (n_epochs, n_channels, n_times), got shape {tuple(data.shape)}"
             )
         sensors = sensors_from_arrays(
             data.shape[1], positions, ch_types, ch_names, bads, coil_types, device_to_head

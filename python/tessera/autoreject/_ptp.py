@@ -14,6 +14,7 @@ from tessera import _core
 from tessera._progress import ProgressLike, callback
 from tessera._session import Lease
 from tessera._tables import FROM_TABLE, from_table
+from tessera.autoreject._device import cuda_index
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,6 @@ __all__ = ["ptp", "ptp_file", "simulate"]
 
 _Out = TypeVar("_Out")
 _PathLike = str | os.PathLike[str]
-_CUDA_DEVICES = (2, 13)  # DLPack: device memory, managed memory
 
 
 def _as_ndarray(array: _core.Array) -> FloatArray:
@@ -33,15 +33,6 @@ def _as_ndarray(array: _core.Array) -> FloatArray:
     import numpy as np
 
     return np.asarray(array)
-
-
-def _cuda_index(x: object) -> int | None:
-    """Return the index of the CUDA device x lives on, None for host memory."""
-    ask = getattr(x, "__dlpack_device__", None)
-    if ask is None:
-        return None
-    kind, index = ask()
-    return int(index) if kind in _CUDA_DEVICES else None
 
 
 def _empty_beside(x: Any) -> Any:
@@ -132,7 +123,7 @@ def ptp(
     >>> tessera.autoreject.ptp(x)
     array([[3., 6.]])
     """
-    cuda = _cuda_index(x)
+    cuda = cuda_index(x)
     if cuda is not None:
         if out is None:
             out = _empty_beside(x)

@@ -5,10 +5,10 @@
 // short rows, a whole block for long ones. Minimum and maximum never round, so neither the order of
 // the reduction nor the group's size shows in the result.
 
+#include "backend/cuda/autoreject/extremes.h"
 #include "backend/cuda/autoreject/stages.h"
 #include "stage/autoreject.h"
 
-#include <cmath>
 #include <cstring>
 
 namespace
@@ -29,8 +29,6 @@ struct ptp_shape {
     static constexpr int64_t block_row_bytes = int64_t(threads) * unroll * vector_bytes;
 };
 
-constexpr unsigned all_lanes = 0xffffffffu;
-
 // Where row r = e * n_chan + c lies.
 struct row_layout {
     int64_t n_row;
@@ -39,23 +37,6 @@ struct row_layout {
     int64_t stride_epoch;
     int64_t stride_chan;
 };
-
-template <typename T>
-struct extremes {
-    T low;
-    T high;
-    bool has_nan;
-};
-
-// Comparisons are false for NaN, so it is tracked apart. Not fmin and fmax: for f64 they cost
-// several times the instructions and give the same extremes.
-template <typename T>
-__device__ __forceinline__ void include(extremes<T> &seen, T value)
-{
-    seen.low = value < seen.low ? value : seen.low;
-    seen.high = value > seen.high ? value : seen.high;
-    seen.has_nan |= value != value;
-}
 
 template <typename T>
 __device__ __forceinline__ void include_vector(extremes<T> &seen, const uint4 &vector)
@@ -86,8 +67,7 @@ __device__ __forceinline__ extremes<T> scan_row(const T *__restrict__ row, int64
     const T head_item = __ldcs(row + (lane < head ? lane : 0));
     const T tail_item = __ldcs(row + (lane < tail ? n - 1 - lane : 0));
 
-    constexpr T infinity = T(INFINITY);
-    extremes<T> seen = {infinity, -infinity, false};
+    extremes<T> seen = no_extremes<T>();
     const uint4 *vectors = reinterpret_cast<const uint4 *>(row + head);
     for (int64_t base = 0; base < n_vector; base += int64_t(ptp_shape::unroll) * lanes) {
         uint4 loaded[ptp_shape::unroll];
@@ -103,40 +83,6 @@ __device__ __forceinline__ extremes<T> scan_row(const T *__restrict__ row, int64
     include(seen, head_item);
     include(seen, tail_item);
     return seen;
-}
-
-// Combines groups of 1 << lanes_log2 lanes; every lane of the warp takes part.
-template <typename T>
-__device__ __forceinline__ void reduce_lanes(extremes<T> &seen, int lanes_log2)
-{
-    for (int step = (1 << lanes_log2) >> 1; step > 0; step >>= 1) {
-        const T low = __shfl_xor_sync(all_lanes, seen.low, step);
-        const T high = __shfl_xor_sync(all_lanes, seen.high, step);
-        seen.low = low < seen.low ? low : seen.low;
-        seen.high = high > seen.high ? high : seen.high;
-        seen.has_nan |= __shfl_xor_sync(all_lanes, int(seen.has_nan), step) != 0;
-    }
-}
-
-__device__ __forceinline__ float quiet_nan(float)
-{
-    return __int_as_float(0x7fc00000);
-}
-
-__device__ __forceinline__ double quiet_nan(double)
-{
-    return __longlong_as_double(0x7ff8000000000000);
-}
-
-// The bits every backend gives: one NaN, no negative zero.
-template <typename T>
-__device__ __forceinline__ T peak_to_peak(const extremes<T> &seen)
-{
-    const T difference = seen.high - seen.low;
-    if (seen.has_nan || difference != difference) {
-        return quiet_nan(T());
-    }
-    return difference == T(0) ? T(0) : difference;
 }
 
 template <typename T>

@@ -79,7 +79,8 @@ static tess_status open_repairer(fit *f)
     if (!is_needed) {
         return TESS_OK;
     }
-    TESS_TRY(tess_ar_repairer_create(f->ctx, f->setup.device, &f->setup.epochs->sensors,
+    // Weights are small matrices, made where they lie.
+    TESS_TRY(tess_ar_repairer_create(f->ctx, &f->ctx->cpu, &f->setup.epochs->sensors,
                                      group->channels, group->n_chan, &config, &f->repairer));
     if (f->setup.config.augment && can_predict(f)) {
         TESS_TRY(tess_ar_repairer_leave_one_out(f->repairer, &f->leave_one_out));
@@ -219,6 +220,7 @@ static tess_status find_thresholds(fit *f)
         .memory_bytes = f->plan.search_bytes,
         .keep = keep,
         .user = f,
+        .keep_often = tess_work_is_kept(&f->work),
         .n_tile_all = &f->n_tile_all,
         .resume_state = state,
         .resume_bytes = state ? (size_t)f->found.mark.state_bytes : 0,

@@ -11,6 +11,7 @@
 #include "systems/autoreject/fit/splits_auto.h"
 #include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/local/local.h"
+#include "systems/autoreject/settings/untested.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -359,12 +360,15 @@ static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
 
 static tess_status choose_device(tess_ar_setup *s)
 {
-    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES,       TESS_STAGE_AUTOREJECT_INTAKE,
+    // A repairer's own stages come last: a GPU has none, and needs none.
+    static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_VOTES,   TESS_STAGE_AUTOREJECT_REPAIR,
+                                     TESS_STAGE_AUTOREJECT_LOCAL,   TESS_STAGE_AUTOREJECT_INTAKE,
                                      TESS_STAGE_AUTOREJECT_AUGMENT, TESS_STAGE_AUTOREJECT_CURVE,
-                                     TESS_STAGE_AUTOREJECT_VOTES,   TESS_STAGE_AUTOREJECT_REPAIR,
-                                     TESS_STAGE_AUTOREJECT_LOCAL};
-    enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3 };
-    return tess_stage_choose(s->ctx, stages, s->thresholds_only ? N_STAGE - N_LOCAL : N_STAGE,
+                                     TESS_AR_REPAIRER_STAGES};
+    enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3, N_REPAIRER = 2 };
+    const int64_t first = s->thresholds_only ? N_LOCAL : 0;
+    const int64_t end = tess_ar_cuda_is_allowed() ? N_STAGE - N_REPAIRER : N_STAGE;
+    return tess_stage_choose(s->ctx, stages + first, end - first,
                              s->thresholds_only ? "search for thresholds" : "fit", &s->device);
 }
 

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "runtime/stage.h"
 #include "stage/autoreject_interpolation.h"
+#include "systems/autoreject/settings/untested.h"
 
 #include <string.h>
 
@@ -14,7 +15,17 @@ static const int64_t BATCH_SAMPLES = 1 << 25;
 tess_status tess_ar_repair_device(tess_context *ctx, const char *what, tess_device **device)
 {
     static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES, TESS_STAGE_AUTOREJECT_REPAIR};
-    return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
+    if (!tess_ar_cuda_is_allowed()) {
+        return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
+    }
+    if (!ctx->device->shares_host_memory) {
+        tess_log_write(&ctx->log, TESS_LOG_INFO,
+                       "the %s runs on the CPU: its samples lie in the host's memory, and few of "
+                       "them change",
+                       what);
+    }
+    *device = &ctx->cpu;
+    return TESS_OK;
 }
 
 // The epochs of a call that have bad channels, as lists.

@@ -5,7 +5,8 @@
 #include "runtime/watch.h"
 #include "systems/autoreject/interpolation/repair.h"
 
-// The device of a computation that repairs samples. what: for messages.
+// The device of a computation that repairs samples of the host. what: for messages. The CPU where
+// fits may go to a GPU.
 TESS_MUST_CHECK tess_status tess_ar_repair_device(tess_context *ctx, const char *what,
                                                   tess_device **device);
 

@@ -3,8 +3,7 @@
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
-#include "stage/autoreject_local.h"
-#include "systems/autoreject/local/bins.h"
+#include "systems/autoreject/local/device.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,12 +25,17 @@ typedef struct search {
     int64_t *n_kept;    // [n_cell]
     double *total;      // [n_cell] squared errors so far
     double *sse;        // [group][n_block][n_cell]
-    int64_t *first_row; // [n_repair + 1] of a batch's repairs, from its own first row
     double *weights;    // [rows of a batch][n_chan]
     double *repaired;   // [group][n_row][TILE]
     char *scratch;      // [worker] of the repairer
     size_t scratch_bytes;
+    tess_ar_local_there there; // of a device with memory of its own
 } search;
+
+static bool is_apart(const search *s)
+{
+    return !s->request->store->device->shares_host_memory;
+}
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -85,12 +89,13 @@ static uint64_t weight_bytes(const search *s)
     return least_bytes > limit / 2 ? least_bytes : limit / 2;
 }
 
-static tess_status take_memory(search *s)
+static tess_status choose_group(search *s)
 {
     const tess_ar_store *store = s->request->store;
-    const int64_t n_column = s->request->n_n_interpolate;
-    s->n_block = (store->n_chan + CHANNELS - 1) / CHANNELS;
-    s->n_cell = n_column * s->request->n_fold * s->bins.n_level;
+    if (is_apart(s)) {
+        return tess_ar_local_device_group(s->request, &s->bins, &s->repairs, weight_bytes(s),
+                                          &s->group);
+    }
     s->group = group_of(store->n_tile, s->n_block, store->tile_items * sizeof(double));
     const uint64_t read_bytes = store->scratch_fd >= 0 ? store->tile_items * sizeof(double) : 0;
     const uint64_t repaired_bytes = (uint64_t)(s->repairs.n_row * TILE) * sizeof(double);
@@ -98,6 +103,14 @@ static tess_status take_memory(search *s)
            (uint64_t)s->group * (read_bytes + repaired_bytes) > s->request->memory_bytes / 4) {
         s->group--; // sums are kept by tile: no bit depends on it
     }
+    return TESS_OK;
+}
+
+static tess_status take_memory(search *s)
+{
+    s->n_block = (s->request->store->n_chan + CHANNELS - 1) / CHANNELS;
+    s->n_cell = s->request->n_n_interpolate * s->request->n_fold * s->bins.n_level;
+    TESS_TRY(choose_group(s));
     s->n_kept = tess_blocks_alloc(&s->memory, s->n_cell, sizeof *s->n_kept, "kept epochs");
     s->total = tess_blocks_alloc(&s->memory, s->n_cell, sizeof *s->total, "squared errors");
     s->sse = tess_blocks_alloc(&s->memory, s->group * s->n_block * s->n_cell, sizeof *s->sse,
@@ -110,14 +123,14 @@ static tess_status take_memory(search *s)
         return TESS_OK;
     }
     s->scratch_bytes = tess_ar_repairer_scratch(s->request->repairer, s->repairs.max_bad);
-    s->first_row = tess_blocks_alloc(&s->memory, s->repairs.n_repair + 1, sizeof *s->first_row,
-                                     "weights of repairs");
     s->weights = tess_blocks_alloc(&s->memory, 1, weight_bytes(s), "weights of repairs");
-    s->repaired = tess_blocks_alloc(&s->memory, s->group * s->repairs.n_row * TILE,
-                                    sizeof *s->repaired, "repaired samples");
+    if (!is_apart(s)) {
+        s->repaired = tess_blocks_alloc(&s->memory, s->group * s->repairs.n_row * TILE,
+                                        sizeof *s->repaired, "repaired samples");
+    }
     s->scratch = tess_blocks_alloc(&s->memory, s->ctx->n_thread, s->scratch_bytes + TESS_ALIGN,
                                    "weights of repairs");
-    return s->first_row && s->weights && s->repaired && s->scratch ? TESS_OK : TESS_E_MEMORY;
+    return s->weights && (s->repaired || is_apart(s)) && s->scratch ? TESS_OK : TESS_E_MEMORY;
 }
 
 // Weights of MEG repairs are eigenvalue problems: once for every set, before the tiles.
@@ -175,7 +188,12 @@ static tess_status hold_weights(search *s, int64_t first, int64_t end)
     TESS_TRY(tess_parallel_for(s->ctx->pool, end - first, weights_block, &job));
     tess_span_end(&span, 0, 0);
     s->batch_held = first;
-    return TESS_OK;
+    if (!is_apart(s)) {
+        return TESS_OK;
+    }
+    const int64_t n_row = s->repairs.first[end] - s->repairs.first[first];
+    return tess_resident_refill(&s->there.weights, s->weights,
+                                (size_t)(n_row * s->request->store->n_chan) * sizeof(double));
 }
 
 // The repaired rows of a group of tiles, by the weights that are held: repairs first..end-1.
@@ -184,24 +202,30 @@ static tess_status repair_batch(search *s, double *x, int64_t n_tile, int64_t fi
     const tess_ar_store *store = s->request->store;
     const tess_ar_repairs *r = &s->repairs;
     const int64_t row = r->first[first];
-    for (int64_t i = first; i <= end; i++) {
-        s->first_row[i - first] = r->first[i] - row;
+    tess_stage_autoreject_repair args = {.epoch = r->epoch + first,
+                                         .first = r->first + first,
+                                         .bad = r->bad + row,
+                                         .w = s->weights,
+                                         .n_repair = end - first,
+                                         .n_chan = store->n_chan,
+                                         .width = TILE,
+                                         .stride_epoch = store->n_chan * TILE,
+                                         .stride_chan = TILE};
+    double *repaired = s->repaired;
+    if (is_apart(s)) {
+        args.epoch = s->there.epoch + first;
+        args.first = s->there.args.first + first;
+        args.bad = s->there.args.bad + row;
+        args.w = s->there.weights.data;
+        repaired = s->there.repaired.data;
     }
     tess_span span = tess_span_begin(&s->ctx->tracer, "autoreject.repair");
     for (int64_t k = 0; k < n_tile; k++) {
-        const tess_stage_autoreject_repair args = {.epoch = r->epoch + first,
-                                                   .first = s->first_row,
-                                                   .bad = r->bad + row,
-                                                   .w = s->weights,
-                                                   .x = x + k * (int64_t)store->tile_items,
-                                                   .out = s->repaired + (k * r->n_row + row) * TILE,
-                                                   .n_repair = end - first,
-                                                   .n_chan = store->n_chan,
-                                                   .width = TILE,
-                                                   .stride_epoch = store->n_chan * TILE,
-                                                   .stride_chan = TILE};
-        TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
+        args.x = x + k * (int64_t)store->tile_items;
+        args.out = repaired + (k * r->n_row + row) * TILE;
+        TESS_TRY(tess_stage_start(store->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
     }
+    TESS_TRY(tess_stage_finish(store->device));
     const double products = (double)(r->first[end] - row) * (double)store->n_chan * TILE;
     tess_span_end(&span, 0, 2 * products * (double)n_tile);
     return TESS_OK;
@@ -219,32 +243,47 @@ static tess_status repair_tiles(search *s, double *x, int64_t n_tile)
     return TESS_OK;
 }
 
+// The arguments of the stage: tables of the host, or what is on the device.
+static tess_stage_autoreject_local local_args(const search *s, const double *x, int64_t n_tile)
+{
+    const tess_ar_store *store = s->request->store;
+    tess_stage_autoreject_local args = s->there.args;
+    if (!is_apart(s)) {
+        args = (tess_stage_autoreject_local){.repaired = s->repaired,
+                                             .first = s->repairs.first,
+                                             .bad = s->repairs.bad,
+                                             .repair = s->repairs.of_epoch,
+                                             .bin = s->bins.bin,
+                                             .bin_first = s->bins.bin_first,
+                                             .train = s->bins.train,
+                                             .test_first = s->bins.test_first,
+                                             .test = s->bins.test,
+                                             .n_kept = s->n_kept,
+                                             .sse = s->sse};
+    }
+    args.x = x;
+    args.n_tile = n_tile;
+    args.tile_stride = (int64_t)store->tile_items;
+    args.n_epoch = store->n_epoch;
+    args.n_chan = store->n_chan;
+    args.n_repair = s->repairs.n_repair;
+    args.n_column = s->request->n_n_interpolate;
+    args.n_bin = s->bins.n_bin;
+    args.n_level = s->bins.n_level;
+    args.n_fold = s->request->n_fold;
+    return args;
+}
+
 static tess_status add_errors(search *s, const double *x, int64_t n_tile)
 {
     const tess_ar_store *store = s->request->store;
-    const tess_stage_autoreject_local args = {.x = x,
-                                              .repaired = s->repaired,
-                                              .first = s->repairs.first,
-                                              .bad = s->repairs.bad,
-                                              .repair = s->repairs.of_epoch,
-                                              .bin = s->bins.bin,
-                                              .bin_first = s->bins.bin_first,
-                                              .train = s->bins.train,
-                                              .test_first = s->bins.test_first,
-                                              .test = s->bins.test,
-                                              .n_kept = s->n_kept,
-                                              .sse = s->sse,
-                                              .n_tile = n_tile,
-                                              .tile_stride = (int64_t)store->tile_items,
-                                              .n_epoch = store->n_epoch,
-                                              .n_chan = store->n_chan,
-                                              .n_repair = s->repairs.n_repair,
-                                              .n_column = s->request->n_n_interpolate,
-                                              .n_bin = s->bins.n_bin,
-                                              .n_level = s->bins.n_level,
-                                              .n_fold = s->request->n_fold};
+    const tess_stage_autoreject_local args = local_args(s, x, n_tile);
     tess_span span = tess_span_begin(&s->ctx->tracer, "autoreject.local");
     TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_LOCAL, &args, sizeof args));
+    if (is_apart(s)) {
+        const int64_t n = n_tile * s->n_block * s->n_cell;
+        TESS_TRY(tess_resident_fetch(&s->there.sse, s->sse, (size_t)n * sizeof *s->sse));
+    }
     const double items = (double)store->tile_items * (double)n_tile;
     tess_span_end(&span, items * sizeof(double), items * (double)s->request->n_n_interpolate);
     for (int64_t b = 0; b < n_tile * s->n_block; b++) {
@@ -280,7 +319,8 @@ static tess_status go_over_tiles(search *s)
         TESS_TRY(tess_ar_store_tiles(store, done, n, &x));
         if (s->repairs.n_repair > 0) {
             // The stage writes to its result alone; x is inout for those that repair in place.
-            TESS_TRY(repair_tiles(s, store->tiles + (x - store->tiles), n));
+            double *samples = is_apart(s) ? store->there.data : store->tiles;
+            TESS_TRY(repair_tiles(s, samples + (x - samples), n));
         }
         TESS_TRY(add_errors(s, x, n));
         done += n;
@@ -351,6 +391,10 @@ static tess_status run(search *s, tess_ar_local_result *result)
     TESS_TRY(take_memory(s));
     tess_ar_count_kept(s->request, &s->bins, &s->repairs, s->n_kept);
     TESS_TRY(prepare(s));
+    if (is_apart(s)) {
+        TESS_TRY(tess_ar_local_device_open(&s->memory, s->request, &s->bins, &s->repairs, s->n_kept,
+                                           s->group, weight_bytes(s), &s->there));
+    }
     TESS_TRY(go_over_tiles(s));
     return choose(s, result);
 }
@@ -361,6 +405,7 @@ tess_status tess_ar_local_search(tess_context *ctx, const tess_ar_local_request 
     search s = {.ctx = ctx, .request = request};
     tess_blocks_init(&s.memory, &ctx->heap);
     const tess_status status = run(&s, result);
+    tess_ar_local_device_close(&s.there);
     tess_blocks_free(&s.memory);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/device_memory.h"
 #include "systems/autoreject/store/store_pass.h"
 
 #include <errno.h>
@@ -137,10 +138,27 @@ static tess_status reserve(tess_ar_store *store)
     return TESS_OK;
 }
 
+static bool is_apart(const tess_ar_store *store)
+{
+    return !store->device->shares_host_memory;
+}
+
+// In the device's memory where two thirds of it are left for them: the searches need room too.
+static bool fits_device(const tess_ar_store *store)
+{
+    const uint64_t all_bytes = (uint64_t)store->n_tile * tile_bytes(store);
+    return is_apart(store) && all_bytes <= tess_device_left(store->device) / 3 * 2;
+}
+
 static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request *request)
 {
     TESS_TRY(alloc_delta(store, request->leave_one_out != NULL));
     const uint64_t all_bytes = (uint64_t)store->n_tile * tile_bytes(store);
+    if (fits_device(store) && !request->kept_path) {
+        store->is_resident = true;
+        TESS_TRY(tess_resident_create(store->device, all_bytes, &store->there));
+        return tess_ar_store_device_pass(store, request);
+    }
     const uint64_t delta = (request->leave_one_out ? 2 : 1) * delta_bytes(store);
     const uint64_t rest = request->memory_bytes > delta ? request->memory_bytes - delta : 0;
     if (rest > all_bytes && rest - all_bytes >= tess_ar_pass_bytes(request, 1, false)) {
@@ -212,6 +230,7 @@ void tess_ar_store_close(tess_ar_store *store)
     if (store->scratch_fd >= 0) {
         close(store->scratch_fd);
     }
+    tess_resident_free(&store->there);
     tess_heap_free(heap, store->delta, delta_bytes(store), TESS_TAG_RESULT);
     tess_heap_free(heap, store->delta_augmented, delta_bytes(store), TESS_TAG_RESULT);
     *store = (tess_ar_store){.scratch_fd = -1};
@@ -261,8 +280,8 @@ static tess_status read_block(void *arg, int64_t block, int32_t worker)
     return status;
 }
 
-tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
-                                const double **tiles)
+// Tiles on the host: in memory, or read from the file.
+static tess_status host_tiles(tess_ar_store *store, int64_t first, int64_t n, const double **tiles)
 {
     if (store->scratch_fd < 0) {
         *tiles = store->tiles + (uint64_t)first * store->tile_items;
@@ -285,6 +304,30 @@ tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
     (void)!posix_fadvise(store->scratch_fd, (off_t)(r.offset + r.bytes), (off_t)r.bytes,
                          POSIX_FADV_WILLNEED);
     return TESS_OK;
+}
+
+// Those of the host in the device's memory.
+static tess_status send_tiles(tess_ar_store *store, int64_t n, const double **tiles)
+{
+    const size_t bytes = (size_t)((uint64_t)n * tile_bytes(store));
+    if (store->there.bytes < bytes) {
+        tess_resident_free(&store->there);
+        TESS_TRY(tess_resident_create(store->device, bytes, &store->there));
+    }
+    TESS_TRY(tess_resident_refill(&store->there, *tiles, bytes));
+    *tiles = store->there.data;
+    return TESS_OK;
+}
+
+tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
+                                const double **tiles)
+{
+    if (store->is_resident) {
+        *tiles = (const double *)store->there.data + (uint64_t)first * store->tile_items;
+        return TESS_OK;
+    }
+    TESS_TRY(host_tiles(store, first, n, tiles));
+    return is_apart(store) ? send_tiles(store, n, tiles) : TESS_OK;
 }
 
 tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k, const double **tile)

@@ -3,11 +3,13 @@
 // Everything autoreject computes but the peak-to-peak works on one time sample at a time: medians
 // and means over epochs, predictions over channels. So the samples are kept as tiles of
 // TESS_AR_TILE samples of all epochs and channels, [n_tile][n_epoch][n_chan][TESS_AR_TILE], f64, in
-// memory or in a scratch file that is read tile by tile. What the last tile has beyond n_time is
-// zero, which adds nothing to any loss.
+// memory or in a scratch file that is read tile by tile; or in that of a GPU, where they stay, or
+// go to a few at a time if all are too many. What the last tile has beyond n_time is zero, which
+// adds nothing to any loss.
 #ifndef TESS_AUTOREJECT_STORE_H
 #define TESS_AUTOREJECT_STORE_H
 
+#include "runtime/resident.h"
 #include "systems/autoreject/epochs/epochs.h"
 #include "systems/autoreject/interpolation/repair.h"
 #include "tessera/run.h"
@@ -28,6 +30,8 @@ typedef struct tess_ar_store {
     int64_t tile_now;        // the first of those asked for last; -1: none yet
     int64_t n_tile_now;
     int64_t n_held;
+    tess_resident there;     // of a device with memory of its own: all tiles, or those asked for
+    bool is_resident;        // all of them, and none on the host
     int scratch_fd;          // -1: in memory
     char scratch_path[1024]; // for messages; the file has this name only while it is kept
 } tess_ar_store;
@@ -65,8 +69,8 @@ static inline tess_strategy tess_ar_store_strategy(const tess_ar_store *store)
     return store->scratch_fd >= 0 ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_LARGE;
 }
 
-// Tile k: [n_epoch][n_chan][TESS_AR_TILE], valid until the next call. TESS_E_IO where the file
-// cannot be read.
+// Tile k: [n_epoch][n_chan][TESS_AR_TILE], where the device reaches it, valid until the next call.
+// TESS_E_IO where the file cannot be read.
 TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
                                                const double **tile);
 // The same for n tiles one after another.

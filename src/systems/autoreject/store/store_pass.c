@@ -7,8 +7,6 @@
 #include "runtime/watch.h"
 #include "stage/autoreject_local.h"
 
-#include <math.h>
-
 // Blocks of epochs: in memory they should stay in the cache while they are worked on; in a file
 // every tile gets one piece of each, which should be long. Where threads read for themselves, a
 // block is what is done between two looks at cancel.
@@ -32,12 +30,6 @@ typedef struct pass {
     double *pieces[MAX_SLOT];  // [n_tile][block_epochs][n_chan][TILE], on their way to the file
     double *buffer;            // of the stage
     int64_t n_buffer;
-    // The first sample that is not finite, and how many epochs have one.
-    int64_t n_bad_epoch;
-    int64_t bad_epoch;
-    int64_t bad_chan;
-    int64_t bad_sample; // -1: all are finite, their difference is not
-    double bad_value;
 } pass;
 
 static bool reads_directly(const tess_ar_store_request *request, bool is_file)
@@ -107,44 +99,6 @@ static tess_status read_block(void *self, int64_t block, int32_t slot)
     return status;
 }
 
-static void note_first(pass *p, const double *x, int64_t epoch, int64_t chan)
-{
-    p->bad_epoch = epoch;
-    p->bad_chan = chan;
-    p->bad_sample = -1;
-    for (int64_t t = 0; t < p->store->n_time; t++) {
-        if (!isfinite(x[t])) {
-            p->bad_sample = t;
-            p->bad_value = x[t];
-            return;
-        }
-    }
-}
-
-// A sample that is not finite makes the peak-to-peak of its row so. x: NULL where nobody holds the
-// epochs any more.
-static tess_status look_for_nonfinite(pass *p, const double *x, int64_t first, int64_t count)
-{
-    const int64_t n_chan = p->store->n_chan;
-    const double *delta = p->store->delta + first * n_chan;
-    for (int64_t e = 0; e < count; e++) {
-        for (int64_t c = 0; c < n_chan; c++) {
-            if (isfinite(delta[e * n_chan + c])) {
-                continue;
-            }
-            if (p->n_bad_epoch++ == 0) {
-                const double *epoch = x ? x + e * p->epoch_items : p->buffer;
-                if (!x) {
-                    TESS_TRY(read_epochs(p, first + e, 1, p->buffer));
-                }
-                note_first(p, epoch + c * p->store->n_time, first + e, c);
-            }
-            break;
-        }
-    }
-    return TESS_OK;
-}
-
 // An epoch of the block that is taken in.
 typedef struct direct_read {
     pass *p;
@@ -180,10 +134,10 @@ static tess_status compute_block(void *self, int64_t block, int32_t slot)
         .n_time = s->n_time,
         .tile_stride = p->pieces[slot] ? count * s->n_chan * TESS_AR_TILE : (int64_t)s->tile_items};
     tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.intake");
-    TESS_TRY(tess_stage_run(s->device, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
+    TESS_TRY(tess_stage_run_on_host(s->ctx, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
     const double items = (double)(count * p->epoch_items);
     tess_span_end(&span, 2 * items * sizeof(double), w ? 2 * items * (double)s->n_chan : 0);
-    return look_for_nonfinite(p, p->samples[slot], first, count);
+    return TESS_OK;
 }
 
 static tess_status write_block(void *self, int64_t block, int32_t slot)
@@ -214,25 +168,6 @@ static tess_status poll(void *self, int64_t block)
     return tess_watch_poll(&p->progress, block * p->block_epochs, p->store->n_epoch);
 }
 
-static tess_status refuse_nonfinite(const pass *p)
-{
-    const tess_autoreject_epochs_info *info = &p->request->epochs->info;
-    const char *name = info->sensors->channels[p->request->channels[p->bad_chan]].name;
-    const long long epoch = (long long)p->bad_epoch;
-    if (p->bad_sample < 0) {
-        TESS_FAIL(TESS_E_NUMERIC,
-                  "epochs: the samples of epoch %lld, channel '%s' are so large that their "
-                  "difference overflows (%lld epochs affected); scale them to volts or tesla",
-                  epoch, name, (long long)p->n_bad_epoch);
-    }
-    TESS_FAIL(TESS_E_NUMERIC,
-              "epochs: epoch %lld, channel '%s', sample %lld is %s; %lld of %lld epochs hold such "
-              "values; drop these epochs, or pick other channels",
-              epoch, name, (long long)p->bad_sample,
-              isnan(p->bad_value) ? "NaN" : (p->bad_value > 0 ? "infinite" : "-infinite"),
-              (long long)p->n_bad_epoch, (long long)info->n_epoch);
-}
-
 static tess_status run_direct(pass *p)
 {
     for (int64_t block = 0; block * p->block_epochs < p->store->n_epoch; block++) {
@@ -253,9 +188,7 @@ static tess_status run(pass *p)
                               .write = write_block,
                               .poll = poll};
     TESS_TRY(p->is_direct ? run_direct(p) : tess_pipeline_run(&pipeline));
-    if (p->n_bad_epoch > 0) {
-        return refuse_nonfinite(p);
-    }
+    TESS_TRY(tess_ar_store_check_finite(p->store, p->request));
     return tess_watch_poll(&p->progress, n_epoch, n_epoch);
 }
 

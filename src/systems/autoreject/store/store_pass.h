@@ -12,5 +12,12 @@ uint64_t tess_ar_pass_bytes(const tess_ar_store_request *request, int64_t block_
 TESS_MUST_CHECK tess_status tess_ar_store_pass(tess_ar_store *store,
                                                const tess_ar_store_request *request,
                                                uint64_t buffer_bytes);
+// The same into the device's own memory: store->there, of all tiles. device_pass.c.
+TESS_MUST_CHECK tess_status tess_ar_store_device_pass(tess_ar_store *store,
+                                                      const tess_ar_store_request *request);
+
+// Refuses samples that are not finite, by the peak-to-peaks of all epochs.
+TESS_MUST_CHECK tess_status tess_ar_store_check_finite(const tess_ar_store *store,
+                                                       const tess_ar_store_request *request);
 
 #endif

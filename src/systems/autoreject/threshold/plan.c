@@ -120,7 +120,7 @@ static tess_status take_memory(ar_search *search)
     const size_t n_curve = chan_group * (size_t)search->split_group;
     const size_t n_disturbed = (size_t)(search->n_chan * AR_N_REPLICATE * search->n_point);
     const size_t n_augmented =
-        search->request->leave_one_out
+        search->request->leave_one_out && !tess_ar_search_is_apart(search)
             ? chan_group * (size_t)search->batch * (size_t)search->store->n_epoch * TESS_AR_TILE
             : 0;
     const size_t bytes[] = {n_item * sizeof *search->order,
@@ -202,7 +202,11 @@ tess_status tess_ar_search_open(tess_context *ctx, const tess_ar_threshold_reque
     search->n_point = tess_ar_error_points(request->search, search->n_row);
     tess_ar_split_sizes(search->n_row, &search->n_train, &n_validation);
     TESS_TRY(request->resume_state ? resume_groups(search) : choose_groups(search));
-    search->batch = choose_batch(search);
+    if (tess_ar_search_is_apart(search)) {
+        TESS_TRY(tess_ar_device_batch(search, &search->batch));
+    } else {
+        search->batch = choose_batch(search);
+    }
     TESS_TRY(take_memory(search));
     for (int64_t k = 0; k < search->n_train; k++) {
         search->inverse[k] = 1 / (double)(k + 1);
@@ -212,6 +216,7 @@ tess_status tess_ar_search_open(tess_context *ctx, const tess_ar_threshold_reque
 
 void tess_ar_search_close(ar_search *search)
 {
+    tess_ar_device_close(search);
     if (search->memory) {
         tess_heap_free(&search->ctx->heap, search->memory, search->memory_bytes, TESS_TAG_SCRATCH);
     }

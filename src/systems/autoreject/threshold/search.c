@@ -157,8 +157,12 @@ static tess_status curve_tiles(const ar_pass *pass, const double *tiles, int64_t
 
 static tess_status pass_tiles(const ar_pass *pass, int64_t k, int64_t n_tile)
 {
-    const ar_search *search = pass->search;
+    ar_search *search = pass->search;
     const double *tiles = NULL;
+    if (tess_ar_search_is_apart(search)) {
+        return tess_ar_device_tiles(search, k, n_tile, pass->first_chan, pass->n_chan,
+                                    pass->n_split);
+    }
     TESS_TRY(tess_ar_store_tiles(search->store, k, n_tile, &tiles));
     if (search->augmented) {
         TESS_TRY(augment_tiles(pass, tiles, n_tile));
@@ -187,16 +191,23 @@ static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64
         memset(search->sse, 0,
                (size_t)(pass->n_chan * search->split_group * search->n_train) * sizeof(double));
     }
+    const bool is_apart = tess_ar_search_is_apart(search);
+    if (is_apart) {
+        TESS_TRY(tess_ar_device_begin(search, pass->n_chan, pass->n_split, done > begin));
+    }
     for (int64_t k = done > begin ? done - begin : 0; k < n_tile;) {
         const int64_t n = n_tile - k < search->batch ? n_tile - k : search->batch;
         TESS_TRY(tess_watch_poll(progress, begin + k, n_pass * n_tile));
         TESS_TRY(pass_tiles(pass, k, n));
         k += n;
+        if (is_apart && (k == n_tile || request->keep_often)) {
+            TESS_TRY(tess_ar_device_fetch(search, pass->n_chan));
+        }
         if (k == n_tile) {
             TESS_TRY(tess_ar_add_losses(search, pass->first_chan, pass->n_chan, pass->first_split,
                                         pass->n_split));
         }
-        if (request->keep) {
+        if (request->keep && (!is_apart || request->keep_often)) {
             TESS_TRY(request->keep(request->user, begin + k, search->state, search->state_bytes));
         }
     }
@@ -241,6 +252,9 @@ static tess_status search_all(ar_search *search, tess_ar_threshold_result *out)
 {
     tess_ar_splitter splitter;
     TESS_TRY(tess_parallel_for(search->ctx->pool, search->n_chan, order_block, search));
+    if (tess_ar_search_is_apart(search)) {
+        TESS_TRY(tess_ar_device_open(search));
+    }
     TESS_TRY(tess_ar_splitter_create(search->ctx, search->n_row, search->store->n_epoch,
                                      search->request->seed, &splitter));
     tess_status status = run_passes(search, &splitter);

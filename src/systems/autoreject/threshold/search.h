@@ -20,6 +20,20 @@ typedef struct ar_state {
     int64_t reserved[2];
 } ar_state;
 
+// The same on a device with memory of its own; of no use on the CPU.
+typedef struct ar_there {
+    tess_resident order;
+    tess_resident inverse;
+    tess_resident validation;
+    tess_resident members;   // i32 [split_group][n_row - n_train] rows that validate
+    tess_resident sse;       // [chan_group][split_group][n_train]
+    tess_resident medians;   // of a batch
+    tess_resident errors;    // of a batch
+    tess_resident augmented; // of a batch
+    tess_resident w;
+    bool is_fresh; // sse holds nothing yet
+} ar_there;
+
 // Passes over the tiles are made for a group of splits and a group of channels each, as large as
 // memory allows: all at once if it does.
 typedef struct ar_search {
@@ -49,13 +63,34 @@ typedef struct ar_search {
     double *disturbed; // [n_chan][AR_N_REPLICATE][n_point] the same with random signs
     int64_t n_point;
     double *sse; // [chan_group][split_group][n_train]
+    ar_there there;
 } ar_search;
+
+static inline bool tess_ar_search_is_apart(const ar_search *search)
+{
+    return !search->store->device->shares_host_memory;
+}
 
 // plan.c: groups and memory. TESS_E_LIMIT names the least that would do.
 TESS_MUST_CHECK tess_status tess_ar_search_open(tess_context *ctx,
                                                 const tess_ar_threshold_request *request,
                                                 ar_search *search);
 void tess_ar_search_close(ar_search *search);
+
+// device.c: the search on a device with memory of its own. How many tiles are worked on at a time;
+// TESS_E_LIMIT if it cannot hold one.
+TESS_MUST_CHECK tess_status tess_ar_device_batch(const ar_search *search, int64_t *batch);
+// After the rows are in order.
+TESS_MUST_CHECK tess_status tess_ar_device_open(ar_search *search);
+void tess_ar_device_close(ar_search *search);
+// A pass over so many channels and splits, whose bits are set; is_resumed: sse holds tiles already.
+TESS_MUST_CHECK tess_status tess_ar_device_begin(ar_search *search, int64_t n_chan, int64_t n_split,
+                                                 bool is_resumed);
+TESS_MUST_CHECK tess_status tess_ar_device_tiles(ar_search *search, int64_t first, int64_t n_tile,
+                                                 int64_t first_chan, int64_t n_chan,
+                                                 int64_t n_split);
+// Squared errors of the tiles so far, to search->sse.
+TESS_MUST_CHECK tess_status tess_ar_device_fetch(ar_search *search, int64_t n_chan);
 
 // losses.c: adds the losses of n_split splits, the first of which is number first_split, for the
 // channels of a group after its last tile.

@@ -18,7 +18,8 @@ typedef struct tess_ar_threshold_request {
     // same size every time), for checkpoints; NULL: none.
     tess_status (*keep)(void *user, int64_t n_tile_done, const void *state, size_t bytes);
     void *user;
-    int64_t *n_tile_all;      // told before the first keep(): those of all passes; NULL: unwanted
+    bool keep_often;     // false: a device need not fetch its sums after each batch of tiles for it
+    int64_t *n_tile_all; // told before the first keep(): those of all passes; NULL: unwanted
     const void *resume_state; // of an earlier keep(); NULL: from the start
     size_t resume_bytes;
     int64_t resume_tiles;
