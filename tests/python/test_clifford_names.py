@@ -124,6 +124,9 @@ class TestMeasurements:
         assert set(found) == {"fwd", "x", "y", "weight"}
         assert max(found.values()) < 1e-4
         assert capsys.readouterr().out.count("✔") == 4
+        plainer = {**arguments, "normalize": False}  # a setting is no leaf
+        assert utils.run_correctness_test(self.fused, self.plain, plainer).keys() == found.keys()
+        capsys.readouterr()
         found = utils.run_correctness_test(self.fused, _wrong, arguments)
         assert found["fwd"] < 1e-4
         assert found["y"] > 0.1  # the original's test does not see this
@@ -132,6 +135,8 @@ class TestMeasurements:
     def test_benchmark(self, capsys: pytest.CaptureFixture[str]) -> None:
         found = utils.run_benchmark(self.fused, self.plain, self.setup(8, 4), 3, warmup=1)
         assert len(found) == 8
+        given = (*self.setup(8, 4), True)
+        assert len(utils.run_benchmark(self.fused, self.plain, given, 3, warmup=1)) == 8
         assert all(found[i] > 0 for i in (0, 1, 4, 5))
         assert all(found[i] is None for i in (2, 3, 6, 7))  # a CPU has no such count
         assert "Forward + Backward Pass" in capsys.readouterr().out

@@ -106,7 +106,7 @@ def _time(function: Callable[[], Any], warmup: float, rep: float, mode: str, on_
 def run_benchmark(
     triton_fn: Callable[..., Tensor],
     torch_fn: Callable[..., Tensor],
-    args: Sequence[Tensor],
+    args: Sequence[Any],
     rep: float,
     warmup: float = 200,
     verbose: bool = True,
@@ -150,13 +150,14 @@ def run_benchmark(
     on_gpu = args[0].is_cuda
     functions = (triton_fn, torch_fn)
     found: list[Any] = []
-    leaves = [t.detach().clone().requires_grad_() for t in args]
+    given = [t.detach().clone().requires_grad_() if isinstance(t, Tensor) else t for t in args]
+    leaves = [t for t in given if isinstance(t, Tensor)]
 
     def ahead(function: Callable[..., Tensor]) -> Any:
         return function(*args)
 
     def back(function: Callable[..., Tensor]) -> Any:
-        return torch.autograd.grad(function(*leaves).sum(), leaves)
+        return torch.autograd.grad(function(*given).sum(), leaves)
 
     for step, title in ((ahead, "Forward Pass"), (back, "Forward + Backward Pass")):
         row: list[Any] = [
@@ -209,7 +210,7 @@ def print_benchmark_results(
 
 
 def run_correctness_test(
-    triton_fn: Callable[..., Tensor], torch_fn: Callable[..., Tensor], kwargs: dict[str, Tensor]
+    triton_fn: Callable[..., Tensor], torch_fn: Callable[..., Tensor], kwargs: dict[str, Any]
 ) -> dict[str, float]:
     """Compare a fused function with a plain one: results, and gradients of every argument.
 
@@ -239,8 +240,13 @@ def run_correctness_test(
     >>> max(found.values()) < 1e-3
     True
     """
-    leaves = {name: t.detach().clone().requires_grad_() for name, t in kwargs.items()}
-    plain, fused = torch_fn(**leaves), triton_fn(**leaves)
+    leaves = {
+        name: value.detach().clone().requires_grad_()
+        for name, value in kwargs.items()
+        if isinstance(value, Tensor)
+    }
+    given = {**kwargs, **leaves}
+    plain, fused = torch_fn(**given), triton_fn(**given)
     gz = torch.randn_like(plain).contiguous()
     slopes = [torch.autograd.grad(z, list(leaves.values()), gz) for z in (plain, fused)]
     found = {"fwd": _difference("Max absolute difference (fwd)", plain, fused, _FORWARD)}
