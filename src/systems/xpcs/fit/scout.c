@@ -20,7 +20,8 @@ enum {
     REFINED = 12,
     MIRRORED = 4, // minima whose mirror images are tried
     GRID_BYTES = 2 << 20,
-    MOST_SETS = 32,
+    MOST_SETS = TESS_XP_MOST_LOOKS,
+    HOST_SETS = 32,
     PHI0 = 6,
 };
 
@@ -361,7 +362,9 @@ tess_status tess_xp_scout(tess_context *ctx, tess_device *device, tess_xp_proble
 {
     const size_t grid = tess_xp_grids_bytes(problem->data->info.n_frame, problem->n_param);
     const int64_t fitting = (int64_t)(GRID_BYTES / grid);
-    const int64_t n_set = fitting < 1 ? 1 : fitting < MOST_SETS ? fitting : MOST_SETS;
+    const int64_t of_host = fitting < 1 ? 1 : fitting < HOST_SETS ? fitting : HOST_SETS;
+    // A round on a device of its own takes about as long for many as for few.
+    const int64_t n_set = device->shares_host_memory ? of_host : MOST_SETS;
     scout s = {.ctx = ctx, .problem = problem};
     *minima = (tess_xp_minima){0};
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.search");

@@ -3,13 +3,14 @@
 #include "base/status.h"
 #include "runtime/device_memory.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/pass/send.h"
 
 #include <string.h>
 
 // Doubles of the grids of a look: they follow each other in the host's memory, too.
 static size_t grid_doubles(const tess_stage_xpcs_pass *call)
 {
-    return (size_t)((call->n_param == 3 ? 4 : 8) * call->tiles->n_frame);
+    return (size_t)tess_xp_grid_doubles(call->n_param, call->tiles->n_frame);
 }
 
 static size_t points_bytes(const tess_stage_xpcs_pass *call, int64_t n_set)
@@ -23,18 +24,6 @@ static size_t sums_bytes(const tess_stage_xpcs_pass *call, int64_t n_set)
     return (size_t)(n_set * call->n_leaf * call->n_sum) * sizeof(double);
 }
 
-static tess_status send_tiles(tess_xp_sketch_there *there, const tess_xp_tiles *tiles)
-{
-    const size_t bytes = (size_t)tiles->n_frame * sizeof(int64_t);
-    TESS_TRY(tess_resident_create(there->device, 2 * bytes, &there->tables));
-    TESS_TRY(tess_resident_put(&there->tables, 0, tiles->row_tile, bytes));
-    TESS_TRY(tess_resident_put(&there->tables, bytes, tiles->row_offset, bytes));
-    there->tiles = *tiles;
-    there->tiles.row_tile = there->tables.data;
-    there->tiles.row_offset = there->tiles.row_tile + tiles->n_frame;
-    return TESS_OK;
-}
-
 static tess_status take_memory(tess_xp_sketch_there *there, const tess_stage_xpcs_pass *call)
 {
     const tess_device *device = there->device;
@@ -44,7 +33,7 @@ static tess_status take_memory(tess_xp_sketch_there *there, const tess_stage_xpc
     const size_t points = points_bytes(call, call->n_set);
     const size_t sums = sums_bytes(call, call->n_set);
     void *pinned = NULL;
-    TESS_TRY(send_tiles(there, call->tiles));
+    TESS_TRY(tess_xp_send_tiles(device, call->tiles, &there->tables, &there->tiles));
     TESS_TRY(tess_resident_create(device, records, &there->records));
     TESS_TRY(tess_resident_create(device, points, &there->points));
     TESS_TRY(tess_resident_create(device, sums, &there->sums));
@@ -88,19 +77,6 @@ tess_status tess_xp_sketch_there_send(tess_xp_sketch_there *there, const unsigne
     return tess_resident_put(&there->records, 0, records, there->records.bytes);
 }
 
-// The grid of a look where its arrays lie on the device.
-static tess_xp_grid moved(const tess_xp_grid *host, const double *at, int64_t n_frame)
-{
-    tess_xp_grid grid = *host;
-    grid.diffusion = at;
-    grid.shear = host->shear ? at + 4 * n_frame : NULL;
-    for (int64_t k = 0; k < 3; k++) {
-        grid.diffusion_d[k] = at + (1 + k) * n_frame;
-        grid.shear_d[k] = host->shear ? at + (5 + k) * n_frame : NULL;
-    }
-    return grid;
-}
-
 tess_status tess_xp_sketch_there_run(tess_xp_sketch_there *there, const tess_stage_xpcs_pass *call)
 {
     const size_t n_double = grid_doubles(call);
@@ -112,7 +88,7 @@ tess_status tess_xp_sketch_there_run(tess_xp_sketch_there *there, const tess_sta
     TESS_TRY(tess_resident_put(&there->points, 0, there->pinned, all));
     for (int64_t i = 0; i < call->n_set; i++) {
         const double *at = (const double *)there->points.data + (size_t)i * n_double;
-        there->grids[i] = moved(&call->grid[i], at, call->tiles->n_frame);
+        there->grids[i] = tess_xp_grid_at(&call->grid[i], at, call->tiles->n_frame);
     }
     args.tiles = &there->tiles;
     args.grid = there->grids;

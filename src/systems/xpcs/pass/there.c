@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "runtime/device_memory.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/pass/send.h"
 
 #include <string.h>
 
@@ -27,8 +28,7 @@ static size_t sums_bytes(const tess_xp_there_setup *setup, int64_t n)
 
 static size_t grid_bytes(const tess_xp_there_setup *setup)
 {
-    const int64_t n_array = setup->n_param == TESS_XPCS_N_STATIC ? 4 : 8;
-    return (size_t)(n_array * setup->data->info.n_frame) * sizeof(double);
+    return (size_t)tess_xp_grid_doubles(setup->n_param, setup->data->info.n_frame) * sizeof(double);
 }
 
 static size_t points_bytes(const tess_xp_there_setup *setup, int64_t n_set)
@@ -62,20 +62,6 @@ size_t tess_xp_there_bytes(const tess_xp_there_setup *setup)
                          ? sums_bytes(setup, n)
                          : points_bytes(setup, setup->max_set) +
                                (size_t)tess_xp_tiles_n_leaf(&setup->data->tiles));
-}
-
-// Frames and leaves of the tiles.
-static tess_status send_tiles(tess_xp_there *there)
-{
-    const tess_xp_tiles *tiles = &there->setup.data->tiles;
-    const size_t bytes = (size_t)tiles->n_frame * sizeof(int64_t);
-    there->tiles = *tiles;
-    TESS_TRY(tess_resident_create(there->setup.device, 2 * bytes, &there->tables));
-    TESS_TRY(tess_resident_put(&there->tables, 0, tiles->row_tile, bytes));
-    TESS_TRY(tess_resident_put(&there->tables, bytes, tiles->row_offset, bytes));
-    there->tiles.row_tile = there->tables.data;
-    there->tiles.row_offset = there->tiles.row_tile + tiles->n_frame;
-    return TESS_OK;
 }
 
 // Room for all records, or for those of a chunk.
@@ -112,19 +98,6 @@ static const tess_xp_grids *grids_of(const tess_xp_there_setup *setup, int64_t s
     return set == 0 ? setup->grids : &setup->more_grids[set - 1];
 }
 
-// The grid of a point where its arrays lie on the device, in the order of the host's.
-static tess_xp_grid moved(const tess_xp_grid *host, const double *at, int64_t n_frame)
-{
-    tess_xp_grid grid = *host;
-    grid.diffusion = at;
-    grid.shear = host->shear ? at + 4 * n_frame : NULL;
-    for (int64_t k = 0; k < 3; k++) {
-        grid.diffusion_d[k] = at + (1 + k) * n_frame;
-        grid.shear_d[k] = host->shear ? at + (5 + k) * n_frame : NULL;
-    }
-    return grid;
-}
-
 static tess_status bind_grids(tess_xp_there *there)
 {
     const tess_xp_there_setup *setup = &there->setup;
@@ -136,10 +109,10 @@ static tess_status bind_grids(tess_xp_there *there)
     for (int64_t k = 0; k < setup->max_set; k++) {
         const tess_xp_grid *host = &grids_of(setup, k)->grid;
         const size_t at = (size_t)k * grid_bytes(setup) / sizeof(double);
-        there->grid[k] =
-            setup->device->shares_host_memory
-                ? *host
-                : moved(host, (const double *)there->point.data + at, setup->data->info.n_frame);
+        there->grid[k] = setup->device->shares_host_memory
+                             ? *host
+                             : tess_xp_grid_at(host, (const double *)there->point.data + at,
+                                               setup->data->info.n_frame);
     }
     return TESS_OK;
 }
@@ -163,7 +136,7 @@ static tess_status take_memory(tess_xp_there *there)
     const size_t scratch =
         device->backend->scratch_bytes(device->handle, TESS_STAGE_XPCS_PASS, &call);
     TESS_TRY(tess_resident_create(device, scratch, &there->scratch));
-    TESS_TRY(send_tiles(there));
+    TESS_TRY(tess_xp_send_tiles(device, &setup->data->tiles, &there->tables, &there->tiles));
     const size_t points = points_bytes(setup, setup->max_set);
     TESS_TRY(tess_resident_create(device, points, &there->point));
     TESS_TRY(bind_grids(there));

@@ -6,26 +6,55 @@
 
 #include <math.h>
 
+enum { LANES = 8 }; // that compilers make vectors of
+
+// Widens *least .. *largest to y [n]; whether no value is NaN.
+static bool widen(const double *y, int64_t n, double *least, double *largest)
+{
+    double low[LANES];
+    double high[LANES];
+    bool is_whole = true;
+    int64_t k = 0;
+    for (int i = 0; i < LANES; i++) {
+        low[i] = *least;
+        high[i] = *largest;
+    }
+    for (; k + LANES <= n; k += LANES) {
+        int n_nan = 0;
+        for (int i = 0; i < LANES; i++) {
+            const double x = y[k + i];
+            n_nan += x != x;
+            low[i] = x < low[i] ? x : low[i];
+            high[i] = x > high[i] ? x : high[i];
+        }
+        is_whole = is_whole && n_nan == 0;
+    }
+    for (; k < n; k++) {
+        is_whole = is_whole && y[k] == y[k];
+        low[0] = y[k] < low[0] ? y[k] : low[0];
+        high[0] = y[k] > high[0] ? y[k] : high[0];
+    }
+    for (int i = 0; i < LANES; i++) {
+        *least = low[i] < *least ? low[i] : *least;
+        *largest = high[i] > *largest ? high[i] : *largest;
+    }
+    return is_whole;
+}
+
 static void count(void *self, int64_t angle, const tess_xp_tile *tile, const double *y)
 {
     const tess_xp_lags *lags = self;
+    const int64_t n = tile->n_column;
     int32_t *n_value = lags->n_value + angle * lags->n_frame + tile->first_column - tile->row;
     int32_t *n_step = lags->n_step + angle * lags->n_frame + tile->first_column - tile->row;
-    double least = lags->least[angle];
-    double largest = lags->largest[angle];
-    bool was_finite = false;
-    for (int64_t k = 0; k < tile->n_column; k++) {
-        const bool is_finite = !isnan(y[k]);
-        n_value[k] += is_finite;
-        if (is_finite && was_finite) {
-            n_step[k - 1]++;
-        }
-        least = y[k] < least ? y[k] : least;
-        largest = y[k] > largest ? y[k] : largest;
-        was_finite = is_finite;
+    // Most tiles are whole, and need no look at single values.
+    const bool is_whole = widen(y, n, &lags->least[angle], &lags->largest[angle]);
+    for (int64_t k = 0; k < n; k++) {
+        n_value[k] += is_whole || !isnan(y[k]);
     }
-    lags->least[angle] = least;
-    lags->largest[angle] = largest;
+    for (int64_t k = 1; k < n; k++) {
+        n_step[k - 1] += is_whole || (!isnan(y[k]) && !isnan(y[k - 1]));
+    }
 }
 
 size_t tess_xp_lags_bytes(const tess_xp_lags *lags)
