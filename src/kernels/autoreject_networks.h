@@ -56,6 +56,18 @@
     X(17, 20) X(19, 22) X(21, 24) X(23, 26) X(25, 28) X(27, 30) X(1, 2) X(3, 4) X(5, 6) X(7, 8) \
     X(9, 10) X(11, 12) X(13, 14) X(15, 16) X(17, 18) X(19, 20) X(21, 22) X(23, 24) X(25, 26) \
     X(27, 28) X(29, 30)
+// Pairs of two ascending lists of 25 whose larger ones' smallest is the 25th and the 26th of all
+// (the first also has the last item of either); by turns X and Y, so that two chains of smallest
+// ones can be kept.
+#define RANK_25_OF_50(X, Y) \
+    X(0, 23) Y(1, 22) X(2, 21) Y(3, 20) X(4, 19) Y(5, 18) X(6, 17) Y(7, 16) X(8, 15) Y(9, 14) \
+    X(10, 13) Y(11, 12) X(12, 11) Y(13, 10) X(14, 9) Y(15, 8) X(16, 7) Y(17, 6) X(18, 5) \
+    Y(19, 4) X(20, 3) Y(21, 2) X(22, 1) Y(23, 0)
+
+#define RANK_26_OF_50(X, Y) \
+    X(0, 24) Y(1, 23) X(2, 22) Y(3, 21) X(4, 20) Y(5, 19) X(6, 18) Y(7, 17) X(8, 16) Y(9, 15) \
+    X(10, 14) Y(11, 13) X(12, 12) Y(13, 11) X(14, 10) Y(15, 9) X(16, 8) Y(17, 7) X(18, 6) \
+    Y(19, 5) X(20, 4) Y(21, 3) X(22, 2) Y(23, 1) X(24, 0)
 // clang-format on
 
 // Items of a network, X(i).

@@ -177,10 +177,33 @@ static inline v_f64 ranked(const double *a, size_t n_a, const double *b, size_t 
     return v_min_f64(best, other);
 }
 
+// One vector of the usual 50 rows: the first half is sorted in place, the second stays in registers
+// while it meets it.
+#define LOW_EVEN(i, j) low0 = v_min_f64(low0, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
+#define LOW_ODD(i, j) low1 = v_min_f64(low1, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
+#define HIGH_EVEN(i, j) high0 = v_min_f64(high0, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
+#define HIGH_ODD(i, j) high1 = v_min_f64(high1, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
+
+static inline v_f64 median_50(double *restrict a)
+{
+    enum { n = 25 };
+    sort_25(a, n);
+    const double *x = a + n * TILE;
+    ITEMS_25(LOAD) NETWORK_25(EXCHANGE) v_f64 low0 = x24, low1 = v_take_f64(a + 24 * TILE, TILE);
+    v_f64 high0 = v_set1_f64((double)INFINITY), high1 = high0;
+    RANK_25_OF_50(LOW_EVEN, LOW_ODD)
+    RANK_26_OF_50(HIGH_EVEN, HIGH_ODD)
+    const v_f64 sum = v_add_f64(v_min_f64(low0, low1), v_min_f64(high0, high1));
+    return v_mul_f64(sum, v_set1_f64(0.5));
+}
+
 void TESS_KFN(ransac_median)(double *restrict x, size_t n, double *restrict out)
 {
     const size_t half = n - n / 2;
-    for (size_t t = 0; t < TILE; t += v_part_f64(TILE)) {
+    for (size_t t = 0; n == 50 && t < TILE; t += v_part_f64(TILE)) {
+        v_put_f64(out + t, TILE, median_50(x + t));
+    }
+    for (size_t t = 0; n != 50 && t < TILE; t += v_part_f64(TILE)) {
         double *a = x + t, *b = a + half * TILE;
         sort(a, half);
         sort(b, n - half);
