@@ -26,8 +26,24 @@ _Labels = str | Iterable[str] | None
 class StudyRecording:
     """One recording of a study: where it stands, and where its results are.
 
-    ``state`` is 'to do', 'done', 'done already' or 'failed'; of a failed one ``message`` says why.
-    Shares are NaN and ``n_kept`` is -1 until it is done.
+    Made by :func:`study`. Shares are NaN and ``n_kept`` is -1 until it is done.
+
+    Parameters
+    ----------
+    name, path : str
+        What its results are called by, and the file.
+    subject, session, task, acquisition, run, datatype, folder : str
+        Its labels, '' where there is none, and the folder of its results below the output.
+    state, message : str
+        'to do', 'done', 'done already' or 'failed'; why it failed, or what was noted.
+    n_epochs, n_channels, n_times, n_kept : int
+        Shape of what was fitted, and the epochs that stay.
+    bad_epochs, bad_channels, repaired_channels : float
+        Shares of epochs, and of channels in single epochs.
+    memory_bytes : int
+        What its fit takes.
+    output : path
+        Folder of the study.
     """
 
     name: str
@@ -52,17 +68,42 @@ class StudyRecording:
     output: Path
 
     def file(self, what: str) -> Path:
-        """Return the path of a result: 'epo.fif', 'epo.json', 'log.tsv', 'model.json' ..."""
+        """Return the path of a result.
+
+        Parameters
+        ----------
+        what : str
+            'epo.fif', 'epo.json', 'log.tsv', 'model.json' or 'report.html'.
+
+        Returns
+        -------
+        path
+        """
         return self.output / self.folder / f"{self.name}_desc-autoreject_{what}"
 
     def epochs(self, **options: Any) -> Any:
-        """Read the repaired epochs by ``mne.read_epochs``."""
+        """Read the repaired epochs by MNE.
+
+        Parameters
+        ----------
+        **options
+            Passed on to ``mne.read_epochs``.
+
+        Returns
+        -------
+        mne.Epochs
+        """
         import mne
 
         return mne.read_epochs(self.file("epo.fif"), **options)
 
     def reject_log(self) -> RejectLog:
-        """Read the reject log."""
+        """Read the reject log.
+
+        Returns
+        -------
+        RejectLog
+        """
         with open(self.file("log.tsv"), encoding="utf-8") as file:
             heads = file.readline().rstrip("\n").split("\t")
             rows = [line.rstrip("\n").split("\t") for line in file]
@@ -73,7 +114,12 @@ class StudyRecording:
         return RejectLog([row[bad] == "1" for row in rows], labels, heads[first:])
 
     def model(self) -> AutoReject:
-        """Read the model, to transform other epochs by it."""
+        """Read the model, to transform other epochs by it.
+
+        Returns
+        -------
+        AutoReject
+        """
         from tessera.autoreject.autoreject import read_auto_reject
 
         return read_auto_reject(self.file("model.json"))
@@ -81,7 +127,19 @@ class StudyRecording:
 
 @dataclass(frozen=True)
 class Study:
-    """What :func:`study` found or did: its recordings, in the order of their names."""
+    """What :func:`study` found or did: its recordings, in the order of their names.
+
+    Parameters
+    ----------
+    output : path
+        Folder of the derivatives.
+    recordings : list of StudyRecording
+        Also by iteration and index; by name or subject, ``result["01"]``.
+    outliers, notes : list of str
+        Who stands out; what was passed over.
+    at_a_time, memory_bytes, limit_bytes : int
+        Recordings at a time, what these take at most, and the limit.
+    """
 
     output: Path
     recordings: list[StudyRecording]
