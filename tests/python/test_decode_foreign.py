@@ -286,16 +286,11 @@ def test_functions_and_events(kind: str, spikes: Spikes) -> None:
             for local in (False, True)
         ]
         values.append(likelihoods.predict_no_spike_log_likelihood(rows, times))
-        for fit in (
-            likelihoods.fit_sorted_spikes_kde_encoding_model,
-            likelihoods.fit_sorted_spikes_glm_encoding_model,
-        ):
+        for way in ("kde", "glm"):
+            fit = getattr(likelihoods, f"fit_sorted_spikes_{way}_encoding_model")
+            predict = getattr(likelihoods, f"predict_sorted_spikes_{way}_log_likelihood")
             fields = fit(time, position, times, place)
-            values.append(
-                likelihoods.predict_sorted_spikes_kde_log_likelihood(
-                    rows, time, position, times, encoding_model=fields
-                )
-            )
+            values.append(predict(rows, time, position, times, encoding_model=fields))
         model = td.ContFragClusterlessClassifier().fit(time, position, times, marks)
         table, posterior = events.score(
             model, make(np.array([[1.0, 1.4], [5.0, 5.3]])), times, marks,

@@ -42,6 +42,7 @@ ELSEWHERE = (
     "optimization.nlsq.anti_degeneracy.shear_weighting.enable",  # with shear_weights alone
     "optimization.lsq.",  # of version 2.1; optimization.nlsq wins
     "optimization.cmc.per_shard_mcmc.",  # optimization.mcmc wins
+    "optimization.cmc.combination.min_success_rate",  # min_success_rate_warning wins
     "optimization.streaming.resume_from_checkpoint",
     "optimization.streaming.keep_last_checkpoints",
     "output.base_directory",  # directory wins

@@ -13,7 +13,7 @@
 TESS_BEGIN_DECLS
 
 /** Raised whenever a table or struct that crosses the boundary changes. */
-#define TESS_MODULE_ABI 2
+#define TESS_MODULE_ABI 3
 
 /** Services of the library for modules and formats. Never NULL entries. */
 typedef struct tess_host {
