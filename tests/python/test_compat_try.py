@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from helpers import python_env
-from tessera.compat import _uses, install
+from tessera.compat import _folder, _uses, install
 from tessera.compat._main import main, run
 from tessera.compat._originals import ORIGINALS
 
@@ -313,6 +314,24 @@ for name in ("input.txt", "sub/old.txt", "big.bin"):
     assert (trial.work / "input.txt").read_text() == "1 2 3\n"
     assert (trial.work / "sub/old.txt").read_text() == "old"
     assert not (trial.work / "there.txt").exists()
+
+
+def test_files_that_go_while_the_folder_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.txt", "gone.txt", "z.txt"):
+        (tmp_path / "work" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "work" / name).write_text(name)
+    copy = shutil.copy2
+
+    def copy_late(source: Path, target: Path) -> Any:
+        if source.name == "gone.txt":
+            source.unlink()
+        return copy(source, target)
+
+    monkeypatch.setattr(shutil, "copy2", copy_late)
+    found = _folder.make_folder(tmp_path / "copy", tmp_path / "work")
+    assert sorted(each.name for each in found.work.iterdir()) == ["a.txt", "z.txt"]
 
 
 def test_a_notebook(trial: Trial) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,9 +75,11 @@ def _mirror(folder: Folder, source: Path, target: Path) -> None:
         elif entry.is_dir(follow_symlinks=False) and folder.n_entry < _MOST_ENTRIES:
             here.mkdir()
             if os.access(there, os.R_OK | os.X_OK):
-                _mirror(folder, there, here)
+                with suppress(FileNotFoundError):  # others work here, too: gone by now
+                    _mirror(folder, there, here)
         elif entry.is_file() and folder.n_entry < _MOST_ENTRIES:
-            _bring_file(folder, there, here)
+            with suppress(FileNotFoundError):
+                _bring_file(folder, there, here)
         else:
             here.symlink_to(there)
 
