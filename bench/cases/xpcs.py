@@ -1,4 +1,4 @@
-"""xpcs against JAX: the pass that every iteration of a fit is made of, and whole fits.
+"""xpcs against JAX: the pass that every iteration of a fit is made of, whole fits, sampling.
 
 A pass gives cost, gradient and the matrix of the normal equations at one point; ours goes over the
 pairs i < j with contrast and offset eliminated, the peer (`_xpcs_peer.py`) over whole matrices as
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import tessera
+from cases import _xpcs_sampling
 from cases._case import Case
 from cases._xpcs_peer import Peer, eliminated
 
@@ -303,5 +304,7 @@ def cases():
         fit_case(23, 200),
         large_fit_case(23, 1000),
         stream_case(23, 2085),
+        _xpcs_sampling.nuts_case(10, 40),
+        _xpcs_sampling.whole_case(23, 200),
         *([large_fit_case(23, 1000, "cuda")] if has_gpu else []),
     ]
