@@ -61,7 +61,7 @@ static tess_xpcs_posterior *sample(tess_context *ctx, const truth *t, uint32_t n
     simulation.theta = t->theta;
     simulation.contrasts = t->contrast;
     simulation.offsets = t->offset;
-    simulation.model.mode = mode;
+    simulation.model.mode = (int32_t)mode;
     assert_ok(tess_xpcs_simulate(ctx, &simulation, 1, &data));
     tess_xpcs_fit_config_init(&fit_config, sizeof fit_config);
     fit_config.n_start = 1;
@@ -73,6 +73,7 @@ static tess_xpcs_posterior *sample(tess_context *ctx, const truth *t, uint32_t n
     config.n_draw = N_DRAW;
     config.seed = number;
     config.noise_scale = NOISE;
+    config.scaling = TESS_XPCS_DRAW_SCALING_INDIVIDUAL; // as the truth has it, whatever the fit
     config.prior_mean = MEAN;
     config.prior_sd = SD;
     for (int k = 0; k < 2; k++) {

@@ -69,7 +69,7 @@ static void stopped_draws_go_on(void **state)
     tess_context *first = g.ctx;
     int n_stop = 0;
     for (tess_status status = TESS_CANCELLED; status == TESS_CANCELLED; n_stop++) {
-        stopper s = {.after = 2};
+        stopper s = {.after = n_stop < 3 ? 0 : 2}; // the first call comes at once, however fast
         tess_context_config context;
         tess_context_config_init(&context, sizeof context);
         context.n_thread = 1 + n_stop % 3;
