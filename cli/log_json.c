@@ -84,10 +84,14 @@ void log_json_progress(const tess_progress *now)
             "\"elapsed_s\": %.3f, \"remaining_s\": ",
             now->stage, now->unit, (long long)now->done, (long long)now->total, now->elapsed_s);
     if (now->remaining_s < 0) {
-        fputs("null}\n", log_file);
+        fputs("null", log_file);
     } else {
-        fprintf(log_file, "%.3f}\n", now->remaining_s);
+        fprintf(log_file, "%.3f", now->remaining_s);
     }
+    if (now->effective >= 0) {
+        fprintf(log_file, ", \"effective\": %.1f", now->effective);
+    }
+    fputs("}\n", log_file);
     pthread_mutex_unlock(&lock);
 }
 

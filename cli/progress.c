@@ -57,7 +57,10 @@ static void format_facts(const progress *bar, const tess_progress *now, char *te
     format_rate(bar, now, rate, sizeof rate);
     text_duration(remaining, sizeof remaining, now->remaining_s);
     text_bytes(memory, sizeof memory, now->memory_bytes);
-    snprintf(text, capacity, "%s  ETA %s  %s", rate, remaining, memory);
+    const int length = snprintf(text, capacity, "%s  ETA %s  %s", rate, remaining, memory);
+    if (now->effective >= 0) {
+        snprintf(text + length, capacity - (size_t)length, "  ESS %.0f", now->effective);
+    }
 }
 
 // "autoreject.ptp [#####.....]  50 %  9.87 GB/s  ETA 0:07  182 MiB"
@@ -95,7 +98,11 @@ static void print_json(const tess_progress *now)
     } else {
         fprintf(stderr, "%.3f", now->remaining_s);
     }
-    fprintf(stderr, ", \"memory_bytes\": %llu}\n", (unsigned long long)now->memory_bytes);
+    fprintf(stderr, ", \"memory_bytes\": %llu", (unsigned long long)now->memory_bytes);
+    if (now->effective >= 0) {
+        fprintf(stderr, ", \"effective\": %.1f", now->effective);
+    }
+    fprintf(stderr, "}\n");
 }
 
 int progress_show(void *user, const tess_progress *now)

@@ -57,6 +57,19 @@ def test_files_say_the_same(run):
         assert fitted["c2_exp"].shape == fitted["c2_solver_scaled"].shape == (2, 29, 29)
 
 
+def test_progress_says_what_the_draws_are_worth(run):
+    tessera, _ = run
+    words = ["--mode", "static_anisotropic", "--n-angle", "3", "--n-frame", "200"]
+    assert tessera("xpcs", "simulate", "-o", "long.hdf", *words, "--sigma", "0.02").returncode == 0
+    words = ["long.hdf", *STATIC[1:], *FEW, "-o", "watched", "--progress=json"]
+    done = tessera("xpcs", "mcmc", *words)
+    assert done.returncode == 0
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    draws = [line for line in lines if line["unit"] == "draws"]
+    assert 0 < draws[-1]["effective"] < 1000  # of 400
+    assert all("effective" not in line for line in lines if line["unit"] != "draws")
+
+
 def test_netcdf_opens(run):
     _, folder = run
     xarray = pytest.importorskip("xarray")
