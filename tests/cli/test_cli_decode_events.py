@@ -279,13 +279,13 @@ def test_tables_say_what_they_are_of(folder, h5py):
 
 def test_a_time_limit_that_never_helps_is_no_reason_to_try_again(folder, h5py):
     write(h5py, folder[1], ".csv", GOOD)
-    words = ["--intervals", "iv.csv", "--checkpoint", "work", "--time-limit", "0.02"]
+    words = ["--intervals", "iv.csv", "--checkpoint", "work", "--time-limit", "0.5"]
     first = run(folder, *words, shuffles=1_000_000)
     assert first.returncode == 75, first.stderr
     assert "the time limit was reached" in first.stderr
     again = run(folder, *words, "--resume", shuffles=1_000_000)
     assert again.returncode == 2, again.stderr
-    assert "--time-limit 0.02: the next piece of work was not done by then" in again.stderr
+    assert "--time-limit 0.5: the next piece of work was not done by then" in again.stderr
 
 
 def test_tables_are_known_for_what_they_are(folder, h5py):
