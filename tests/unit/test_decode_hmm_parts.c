@@ -129,10 +129,12 @@ static void failing_memory_leaves_no_room(void **state)
     assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
     assert_true(tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, true) >
                 tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, false));
+    tess_context *limited = unit_context(5, UINT64_C(64) << 20);
     tess_de_hmm_room *room = NULL;
-    assert_int_equal(tess_de_hmm_room_create(ctx, hmm, TESS_F32, INT64_MAX / 1024, true, &room),
+    assert_int_equal(tess_de_hmm_room_create(limited, hmm, TESS_F32, INT64_MAX / 1024, true, &room),
                      TESS_E_MEMORY);
     assert_null(room);
+    tess_context_destroy(limited);
     tess_de_hmm_destroy(hmm);
     dense_case_free(&c);
 }
