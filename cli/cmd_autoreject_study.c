@@ -107,17 +107,13 @@ static void write_recording(tess_json *json, const tess_autoreject_study_recordi
     tess_json_object_end(json);
 }
 
-static int print_json(cli *c, const tess_autoreject_study_info *info, const char *schema)
+// What is planned, and what came of it.
+static void write_facts(tess_json *json, const void *self)
 {
-    tess_json *json = NULL;
+    const tess_autoreject_study_info *info = self;
 
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", schema);
     tess_json_int(json, "at_a_time", info->n_at_a_time);
     tess_json_int(json, "threads_each", info->threads_each);
-    tess_json_uint(json, "memory_bytes", info->memory_bytes);
-    tess_json_uint(json, "limit_bytes", info->limit_bytes);
     tess_json_int(json, "n_todo", info->n_todo);
     tess_json_int(json, "n_done", info->n_done);
     tess_json_int(json, "n_kept", info->n_kept);
@@ -132,6 +128,18 @@ static int print_json(cli *c, const tess_autoreject_study_info *info, const char
         write_recording(json, &info->recordings[i]);
     }
     tess_json_array_end(json);
+}
+
+static int print_json(cli *c, const tess_autoreject_study_info *info)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.autoreject.study.run/1");
+    tess_json_uint(json, "memory_bytes", info->memory_bytes);
+    tess_json_uint(json, "limit_bytes", info->limit_bytes);
+    write_facts(json, info);
     tess_json_object_end(json);
     const int code = job_print_json(json);
     tess_json_destroy(json);
@@ -157,26 +165,30 @@ static void plan_line(const tess_autoreject_study_info *info, char *line, size_t
 static int print_plan(cli *c, const tess_autoreject_study_info *info)
 {
     char line[512];
+    const int64_t at_a_time = info->n_at_a_time > 0 ? info->n_at_a_time : 1;
+    const plan_facts plan = {.strategy = at_a_time < info->n_todo ? TESS_STRATEGY_LARGE
+                                                                  : TESS_STRATEGY_STANDARD,
+                             .reason = "as many recordings at a time as threads and memory allow",
+                             .unit = "recordings",
+                             .n_item = info->n_todo,
+                             .items_per_tile = at_a_time,
+                             .n_tile = (info->n_todo + at_a_time - 1) / at_a_time,
+                             .memory_bytes = info->memory_bytes,
+                             .limit_bytes = info->limit_bytes,
+                             .write_system = write_facts,
+                             .self = info};
 
-    if (c->values.dry_run && c->values.json) {
-        return print_json(c, info, "tessera.autoreject.study.plan/1");
-    }
-    plan_line(info, line, sizeof line);
-    if (!c->values.dry_run) {
-        console_note("%s", line);
-        return 0;
-    }
-    for (int64_t i = 0; i < info->n_recording; i++) {
+    for (int64_t i = 0; c->values.dry_run && !c->values.json && i < info->n_recording; i++) {
         print_recording(&info->recordings[i]);
     }
-    puts(line);
-    return 0;
+    plan_line(info, line, sizeof line);
+    return job_announce_plan(c, &plan, line);
 }
 
 static int print_result(cli *c, const tess_autoreject_study_info *info)
 {
     if (c->values.json) {
-        return print_json(c, info, "tessera.autoreject.study.run/1");
+        return print_json(c, info);
     }
     if (c->values.quiet) {
         return 0;

@@ -44,6 +44,8 @@ LINES = {
     "autoreject validation-curve": [*AUTOREJECT, "--thresholds", "4e-5,8e-5", *ENGINE],
     "autoreject ransac": [*AUTOREJECT, *ENGINE],
     "autoreject info": [*AUTOREJECT, *ENGINE],
+    "autoreject study": ["bids", "--montage", "head.csv", "--window", "0.16", "-o", "new/study",
+                         "--checkpoint", "new/work", *ENGINE],
     "autoreject ptp": ["x.npz", "--dataset", "data", "-o", "new/p.npy", "--report", "new/r.html",
                        "--checkpoint", "new/work", *ENGINE],
     "autoreject simulate": ["-o", "new/x.npy", "--positions", "new/h.csv", "--checkpoint",
@@ -96,6 +98,24 @@ def spelled(word):
     return {"-o": "--output", "-m": "--model"}.get(word, word)
 
 
+def write_bids(root, names):
+    """A tree of one BrainVision recording."""
+    folder = root / "sub-01/eeg"
+    folder.mkdir(parents=True)
+    (root / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.9.0"}')
+    stem = "sub-01_task-rest_eeg"
+    lines = [f"Ch{i}={name},,0.1,µV" for i, name in enumerate(names, 1)]
+    (folder / f"{stem}.vhdr").write_text(
+        "Brain Vision Data Exchange Header File Version 1.0\n[Common Infos]\nCodepage=UTF-8\n"
+        f"DataFile={stem}.eeg\nDataFormat=BINARY\nDataOrientation=MULTIPLEXED\n"
+        f"NumberOfChannels={len(names)}\nSamplingInterval=4000\n"
+        "[Binary Infos]\nBinaryFormat=INT_16\n[Channel Infos]\n" + "\n".join(lines) + "\n",
+        encoding="utf-8",
+    )
+    samples = np.random.default_rng(5).normal(0, 200, (12 * 40, len(names)))
+    samples.astype("<i2").tofile(folder / f"{stem}.eeg")
+
+
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
     """A folder with one small input of every kind."""
@@ -118,6 +138,7 @@ def prepared(tmp_path_factory):
     for words in ("fit x.npz --montage head.csv -o model.json --log log.npz",):
         result = run("autoreject", *words.split(), "-q")
         assert result.returncode == 0, result.stderr
+    write_bids(folder / "bids", places[:, 0])
     np.savetxt(folder / "parts.csv", [[0, 20], [25, 60]], delimiter=",")
     np.savetxt(folder / "iv.csv", [[0.1, 0.2], [0.3, 0.5]], delimiter=",")
     np.savetxt(folder / "events.txt", [[0, 0, 1], [40, 0, 1]], fmt="%d")
@@ -132,6 +153,7 @@ def inputs(prepared, tmp_path):
     for file in prepared.iterdir():
         if file.is_file():
             shutil.copyfile(file, folder / file.name)
+    shutil.copytree(prepared / "bids", folder / "bids")
     (folder / "new").mkdir()
     return Command(folder)
 
@@ -426,7 +448,9 @@ def test_everything_written_says_what_made_it(command, inputs):
         if word.startswith("new/") and "work" not in word:
             assert any(n.startswith(word) for n in new), f"{word} was not written"
     for name in new:
-        if name.endswith("_list.txt"):  # of a cache: numbers alone, as the original reads them
+        # Of a cache: numbers alone, as the original reads them. Of BIDS: tables without comments,
+        # of which dataset_description.json says who made them.
+        if name.endswith(("_list.txt", ".tsv")):
             continue
         result = inputs("info", name, "--json")
         assert result.returncode == 0, (name, result.stderr)

@@ -206,6 +206,17 @@ def test_a_killed_study_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert _digests(tmp_path / "timed") == _digests(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("left", [".tessera", "dataset_description.json.tmp.17.a1b2c3d4"])
+def test_a_study_killed_as_it_began_goes_on(tmp_path: Path, left: str) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    (tmp_path / "out").mkdir()
+    if left.startswith("."):
+        (tmp_path / "out" / left).mkdir()
+    else:
+        (tmp_path / "out" / left).write_text('{"Na')
+    assert ta.study(root, tmp_path / "out", **CUT, **GRID, resume=True)[0].state == "done"
+
+
 @pytest.mark.skipif(not COMMAND, reason="TESSERA_COMMAND names no command")
 def test_the_command_says_how_to_go_on_and_what_failed(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=6)

@@ -53,6 +53,10 @@ DROP_IN: dict[str, tuple[Callable[..., Any], dict[str, str | None]]] = {
         tessera.autoreject.utils.interpolate_bads,
         {"meg_dots": None, "meg_accurate": "mode", "fitted_origin": None},
     ),
+    "autoreject.study": (
+        tessera.autoreject.study,
+        {"with_reports": "with_reports", "at_a_time": "at_a_time", "outlier_z": "outlier_z"},
+    ),
     "autoreject.global": (
         tessera.autoreject.get_rejection_threshold,
         {"search": "search", "n_fold": "cv", "decim": "decim"},

@@ -16,6 +16,8 @@ from tessera._progress import ProgressLike, callback
 from tessera.autoreject.reject_log import RejectLog
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tessera.autoreject.autoreject import AutoReject
 
 _PathLike = str | os.PathLike[str]
@@ -224,8 +226,8 @@ def study(
     window: float | None = None,
     overlap: float | None = None,
     keep_annotated: bool | None = None,
-    consensus: Any = None,
-    n_interpolate: Any = None,
+    consensus: ArrayLike | None = None,
+    n_interpolate: ArrayLike | None = None,
     cv: int | None = None,
     n_splits: int | None = None,
     search: str | None = None,

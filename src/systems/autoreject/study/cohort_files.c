@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "runtime/origin.h"
 #include "systems/autoreject/study/cohort.h"
 
 #include <math.h>
@@ -173,6 +174,9 @@ tess_status tess_ar_cohort_write_json(const tess_ar_cohort *c)
     TESS_TRY(tess_json_create_on(c->memory->heap, 1, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.autoreject.study/1");
+    tess_json_object_begin(json, TESS_ORIGIN_NAME);
+    tess_origin_head(json, "autoreject.study", NULL);
+    tess_json_object_end(json);
     tess_json_int(json, "n_subjects", c->n_subject);
     tess_json_int(json, "n_recordings", c->n_row);
     tess_json_int(json, "n_failed", c->n_row - c->n_done);

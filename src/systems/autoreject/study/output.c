@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "systems/autoreject/study/study.h"
 
 #include <dirent.h>
@@ -15,13 +16,14 @@
 static const char DESCRIPTION[] = "dataset_description.json";
 static const char MAKER[] = "tessera autoreject study";
 
+// But for what a run that was killed as it began had under way.
 static bool is_empty(const char *path)
 {
     DIR *dir = opendir(path);
     bool is_free = true;
     for (struct dirent *entry; dir && is_free && (entry = readdir(dir));) {
         is_free = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                  strcmp(entry->d_name, ".tessera") == 0;
+                  strcmp(entry->d_name, ".tessera") == 0 || strstr(entry->d_name, ".tmp.") != NULL;
     }
     if (dir) {
         closedir(dir);
@@ -109,6 +111,13 @@ static void column(tess_json *json, const char *name, const char *text)
     tess_json_object_end(json);
 }
 
+static void origin(tess_json *json)
+{
+    tess_json_object_begin(json, TESS_ORIGIN_NAME);
+    tess_origin_head(json, "autoreject.study", NULL);
+    tess_json_object_end(json);
+}
+
 // Columns of every reject log, by the inheritance principle.
 static tess_status describe_logs(const tess_autoreject_study *s)
 {
@@ -132,6 +141,7 @@ static tess_status describe_logs(const tess_autoreject_study *s)
     tess_json_text(json, "n/a", "not considered");
     tess_json_object_end(json);
     tess_json_object_end(json);
+    origin(json);
     tess_json_object_end(json);
     return write_json(path, json);
 }
@@ -158,6 +168,7 @@ tess_status tess_ar_study_describe(const tess_autoreject_study *s)
     tess_json_text(json, "HowToAcknowledge",
                    "Jas et al., Autoreject: Automated artifact rejection for MEG and EEG data, "
                    "NeuroImage 159 (2017) 417-429");
+    origin(json);
     tess_json_object_end(json);
     TESS_TRY(write_json(path, json));
     return describe_logs(s);

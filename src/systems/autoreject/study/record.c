@@ -144,8 +144,8 @@ tess_status tess_ar_record_write(tess_context *ctx, const tess_ar_record *r, con
     tess_json_text(json, "schema", TESS_AR_RECORD_SCHEMA);
     tess_json_object_begin(json, TESS_ORIGIN_NAME);
     tess_origin_head(json, "autoreject.study", NULL);
-    tess_json_text(json, "settings", r->settings);
-    tess_json_text(json, "inputs", r->inputs);
+    tess_json_text(json, "settings_digest", r->settings);
+    tess_json_text(json, "inputs_digest", r->inputs);
     tess_json_object_end(json);
     write_counts(json, r);
     write_types(json, r);

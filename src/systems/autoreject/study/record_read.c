@@ -106,8 +106,8 @@ static tess_status read_root(tess_blocks *memory, const char *path, const tess_j
     bool is_whole = strcmp(text(root, "schema"), TESS_AR_RECORD_SCHEMA) == 0 && channels &&
                     channels->kind == TESS_JSON_ARRAY && read_counts(root, r) &&
                     read_types(root, r);
-    snprintf(r->settings, sizeof r->settings, "%s", text(origin, "settings"));
-    snprintf(r->inputs, sizeof r->inputs, "%s", text(origin, "inputs"));
+    snprintf(r->settings, sizeof r->settings, "%s", text(origin, "settings_digest"));
+    snprintf(r->inputs, sizeof r->inputs, "%s", text(origin, "inputs_digest"));
     r->notes = text(root, "notes");
     tess_ar_record_channel *items = tess_blocks_alloc(memory, is_whole ? channels->n : 0,
                                                       sizeof *items, "the record of a recording");

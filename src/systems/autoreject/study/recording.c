@@ -1,8 +1,8 @@
 // One recording, from its file to its results.
 //
 // The record is written when everything else is on the disk: where it is, the recording is done.
-// Before, an earlier one is removed, so that no record ever speaks of files that were being
-// written.
+// Before, an earlier one of other settings or inputs is removed, so that no record ever speaks of
+// files that were being written; one of the same stays: they have the same bytes.
 #include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/result/model.h"
@@ -53,6 +53,19 @@ static tess_status begin_file(job *j, const char *what)
     return tess_ar_study_path(j->study, j->item, what, j->path);
 }
 
+static bool is_record_true(const job *j)
+{
+    tess_blocks memory;
+    tess_ar_record found;
+    tess_blocks_init(&memory, &j->ctx->heap);
+    const bool is_true = tess_ar_record_read(&memory, j->path, &found) == TESS_OK &&
+                         strcmp(found.settings, j->study->settings) == 0 &&
+                         strcmp(found.inputs, j->item->inputs) == 0;
+    tess_error_clear();
+    tess_blocks_free(&memory);
+    return is_true;
+}
+
 static tess_status make_folder(job *j)
 {
     TESS_TRY(begin_file(j, "epo.json"));
@@ -60,7 +73,9 @@ static tess_status make_folder(job *j)
     *slash = '\0';
     TESS_TRY(tess_file_make_folders(j->path));
     *slash = '/';
-    unlink(j->path);
+    if (!is_record_true(j)) {
+        unlink(j->path);
+    }
     return TESS_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/work_folder.h"
+#include "systems/autoreject/montage/montage.h"
 #include "systems/autoreject/study/cohort.h"
 
 #include <string.h>
@@ -34,6 +35,18 @@ static char *folder_text(tess_autoreject_study *s, const char *path)
     return text;
 }
 
+// A montage that cannot be read fails once, not with every recording.
+static tess_status check_montage(tess_autoreject_study *s)
+{
+    if (!s->epochs.montage || strcmp(s->epochs.montage, "1005") == 0) {
+        return TESS_OK;
+    }
+    tess_ar_montage montage;
+    TESS_TRY(tess_ar_montage_open(s->ctx, s->epochs.montage, &montage));
+    tess_ar_montage_close(&montage);
+    return TESS_OK;
+}
+
 static tess_status prepare(tess_autoreject_study *s, const char *bids_dir, const char *output,
                            const tess_autoreject_study_config *config)
 {
@@ -47,6 +60,7 @@ static tess_status prepare(tess_autoreject_study *s, const char *bids_dir, const
         return TESS_E_MEMORY;
     }
     TESS_TRY(tess_ar_study_configure(s, config));
+    TESS_TRY(check_montage(s));
     TESS_TRY(tess_ar_study_scan(s));
     TESS_TRY(tess_ar_study_check_output(s));
     TESS_TRY(tess_ar_study_identify(s));
