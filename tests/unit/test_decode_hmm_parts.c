@@ -129,12 +129,30 @@ static void failing_memory_leaves_no_room(void **state)
     assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
     assert_true(tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, true) >
                 tess_de_hmm_parts_bytes(ctx, hmm, TESS_F32, N_ROW, false));
-    tess_context *limited = unit_context(5, UINT64_C(64) << 20);
+    unit_allocator counter;
+    unit_allocator_init(&counter, 0);
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 5;
+    config.allocator = &counter.table;
+    tess_context *counted = NULL;
+    assert_ok(tess_context_create(&config, &counted));
+    const long long n_before = atomic_load(&counter.n_alloc);
+    const long long n_live = atomic_load(&counter.n_live);
     tess_de_hmm_room *room = NULL;
-    assert_int_equal(tess_de_hmm_room_create(limited, hmm, TESS_F32, INT64_MAX / 1024, true, &room),
-                     TESS_E_MEMORY);
-    assert_null(room);
-    tess_context_destroy(limited);
+    assert_ok(tess_de_hmm_room_create(counted, hmm, TESS_F32, N_ROW, true, &room));
+    const long long n_taken = atomic_load(&counter.n_alloc) - n_before;
+    tess_de_hmm_room_destroy(room);
+    assert_true(n_taken > 1);
+    for (long long i = 1; i <= n_taken; i++) {
+        room = NULL;
+        counter.fail_at = atomic_load(&counter.n_alloc) + i;
+        assert_int_equal(tess_de_hmm_room_create(counted, hmm, TESS_F32, N_ROW, true, &room),
+                         TESS_E_MEMORY);
+        assert_null(room);
+        assert_true(atomic_load(&counter.n_live) == n_live);
+    }
+    tess_context_destroy(counted);
     tess_de_hmm_destroy(hmm);
     dense_case_free(&c);
 }
