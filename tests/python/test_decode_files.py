@@ -451,6 +451,16 @@ def test_results_of_intervals_keep_their_table(tmp_path: Path) -> None:
     assert float(found["interval_log_evidence"].sum()) == pytest.approx(whole)
 
 
+def test_intervals_may_have_no_spike(tmp_path: Path) -> None:
+    model = _fitted(td.SortedSpikesDecoder(), PLANE)
+    silent = PLANE.time[[[0, 8], [20, 25], [40, 50]]] - 1e-6
+    heard = [t[t >= PLANE.time[30]] for t in PLANE.spike_times]
+    model.predict_file(tmp_path / "result", heard, PLANE.time[:60], intervals=silent)
+    rows = np.load(tmp_path / "result" / "acausal_posterior.npy")
+    assert rows.shape[0] == 23
+    np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
+
+
 @pytest.mark.skipif(not COMMAND, reason="needs the command")
 def test_the_command_reports_results_of_python(tmp_path: Path) -> None:
     pytest.importorskip("xarray")

@@ -146,6 +146,29 @@ void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
                   100 * share, (long long)report->n_flat_spike, (long long)report->n_spike);
 }
 
+tess_status tess_de_likelihood_seen(tess_context *ctx, tess_device *device,
+                                    const tess_decode_encoding *encoding,
+                                    const tess_decode_observation *given, int64_t first,
+                                    int64_t n_row, bool local, tess_array *out,
+                                    tess_decode_likelihood_report *report)
+{
+    tess_decode_observation o;
+    tess_decode_observation_init(&o, sizeof o);
+    TESS_TRY(tess_struct_read(given, &o, sizeof o, "observation"));
+    TESS_TRY(tess_de_check_rows(first, n_row, o.n_time));
+    TESS_TRY(tess_de_check_out(out, n_row, local ? 0 : encoding->info.n_interior));
+    TESS_TRY(tess_de_check_grid(encoding, &o, local));
+    tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
+                                            .bound = encoding->info.bound};
+    TESS_TRY(evaluate(ctx, device, encoding, &o, first, n_row, local, out, &counts));
+    if (report) {
+        tess_struct_init(report, report->struct_size, &counts, sizeof counts);
+    } else {
+        tess_de_warn_floor(ctx, encoding, &counts); // nobody else could
+    }
+    return TESS_OK;
+}
+
 // Everything is checked before anything is computed.
 tess_status tess_de_likelihood(tess_context *ctx, tess_device *device,
                                const tess_decode_encoding *encoding,
@@ -159,18 +182,8 @@ tess_status tess_de_likelihood(tess_context *ctx, tess_device *device,
     TESS_TRY(tess_de_check_out(out, n_row, local ? 0 : encoding->info.n_interior));
     if (first == 0) {
         TESS_TRY(tess_de_check_observation(ctx, encoding, &o, local));
-    } else {
-        TESS_TRY(tess_de_check_grid(encoding, &o, local));
     }
-    tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
-                                            .bound = encoding->info.bound};
-    TESS_TRY(evaluate(ctx, device, encoding, &o, first, n_row, local, out, &counts));
-    if (report) {
-        tess_struct_init(report, report->struct_size, &counts, sizeof counts);
-    } else {
-        tess_de_warn_floor(ctx, encoding, &counts); // nobody else could
-    }
-    return TESS_OK;
+    return tess_de_likelihood_seen(ctx, device, encoding, given, first, n_row, local, out, report);
 }
 
 static tess_status choose(tess_context *ctx, const tess_decode_encoding *encoding,

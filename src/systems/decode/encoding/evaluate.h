@@ -30,6 +30,13 @@ TESS_MUST_CHECK tess_status tess_de_likelihood(tess_context *ctx, tess_device *d
                                                int64_t first, int64_t n_row, bool local,
                                                tess_array *out,
                                                tess_decode_likelihood_report *report);
+// The same for an observation that was checked, or is part of one that was.
+TESS_MUST_CHECK tess_status tess_de_likelihood_seen(tess_context *ctx, tess_device *device,
+                                                    const tess_decode_encoding *encoding,
+                                                    const tess_decode_observation *observation,
+                                                    int64_t first, int64_t n_row, bool local,
+                                                    tess_array *out,
+                                                    tess_decode_likelihood_report *report);
 // The warning about values on the absolute floor, if report has cause for one.
 void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
                         const tess_decode_likelihood_report *report);

@@ -54,7 +54,11 @@ void tess_de_transition_rows(const tess_decode_detector *detector, const double 
 
 // The likelihood of rows first..first+n_row-1, modifiers and missing rows applied:
 // ll [n_row][n_ll] of the detector's dtype. scratch has room for [n_row][widest block].
-// In likelihood.c; has_nan: some position sample is NaN.
+// In likelihood.c; has_nan: some position sample is NaN. The observation is part of one that was
+// checked, as a whole: a part without a spike is nothing odd.
+TESS_MUST_CHECK tess_status tess_de_check_likelihood(tess_context *ctx,
+                                                     const tess_decode_detector *detector,
+                                                     const tess_decode_observation *observation);
 TESS_MUST_CHECK tess_status tess_de_likelihood_rows(tess_context *ctx, tess_device *device,
                                                     const tess_decode_detector *detector,
                                                     const tess_decode_observation *observation,

@@ -17,6 +17,9 @@ static tess_status compute_likelihood(tess_de_engine *e, int64_t first, int64_t 
     const tess_decode_detector *d = e->desc.detector;
     const size_t row_bytes = (size_t)d->info.n_ll * tess_dtype_bytes((tess_dtype)d->dtype);
     const int64_t end = first + count;
+    if (first == 0) {
+        TESS_TRY(tess_de_check_likelihood(e->ctx, d, e->desc.observation));
+    }
     for (int64_t at = first; at < end;) {
         const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
         tess_decode_observation rows;

@@ -70,12 +70,25 @@ static tess_status compute_block(tess_context *ctx, tess_device *device,
     const tess_decode_encoding *encoding = d->encodings[b->encoding];
     tess_decode_likelihood_report own = {.struct_size = sizeof own};
     if (b->kind == TESS_DE_COLUMNS_LOCAL) {
-        return tess_de_likelihood(ctx, device, encoding, observation, first, n_row, true, &array,
-                                  &own);
+        return tess_de_likelihood_seen(ctx, device, encoding, observation, first, n_row, true,
+                                       &array, &own);
     }
-    TESS_TRY(
-        tess_de_likelihood(ctx, device, encoding, observation, first, n_row, false, &array, &own));
+    TESS_TRY(tess_de_likelihood_seen(ctx, device, encoding, observation, first, n_row, false,
+                                     &array, &own));
     add_report(&own, report);
+    return TESS_OK;
+}
+
+tess_status tess_de_check_likelihood(tess_context *ctx, const tess_decode_detector *detector,
+                                     const tess_decode_observation *observation)
+{
+    for (int32_t i = 0; i < detector->n_block; i++) {
+        const tess_de_columns *b = &detector->blocks[i];
+        if (b->kind != TESS_DE_COLUMNS_NO_SPIKE && !twin_of(detector, i)) {
+            TESS_TRY(tess_de_check_observation(ctx, detector->encodings[b->encoding], observation,
+                                               b->kind == TESS_DE_COLUMNS_LOCAL));
+        }
+    }
     return TESS_OK;
 }
 
