@@ -297,7 +297,7 @@ static int announce(cli *c, const decode_job *j, const tess_decode_stream_report
     text_bytes(memory, sizeof memory, plan->memory_bytes);
     text_bytes(limit, sizeof limit, plan->limit_bytes);
     CLI_CALL(tess_context_get_info(c->ctx, &info, sizeof info));
-    CLI_CALL(tess_decode_stream_where(c->ctx, tess_decode_model_detector(j->model), where,
+    CLI_CALL(tess_decode_stream_where(c->ctx, tess_decode_model_detector(j->model), n_time, where,
                                       sizeof where));
     const int is_cpu = strcmp(info.device, "cpu") == 0; // then there is nothing to tell
     snprintf(line, sizeof line, "plan: %lld bins in %lld %s of %lld; %s of %s%s%s",

@@ -155,6 +155,32 @@ static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model, int64_t 
 #define TESS_HMM_SHARE(sum)                                                                        \
     ((sum) > 1e-9 ? 1 / ((sum) + 1e-15) : (sum) >= DBL_MIN ? 1 / (sum) : 0.0)
 
+// Where a run of rows begins: with what the stage is handed, at an end of a sequence, or with a
+// guess.
+enum { TESS_HMM_CARRIED = 0, TESS_HMM_EDGE = 1, TESS_HMM_GUESSED = 2 };
+
+// Rows that a device takes beside others.
+typedef struct tess_hmm_run {
+    int64_t first;
+    int64_t n_row;
+    int64_t n_guess; // rows before it, or for the smoother behind it, that a guess goes through
+    int32_t begins;
+    int32_t reserved;
+} tess_hmm_run;
+
+// Runs of a stage's rows, side by side, in the order of time. One that begins with a guess is wrong
+// unless the row next to it comes out as guessed, bit by bit: the stage says so, and takes that row
+// when it is called again. It stops at the first row that comes out as it was.
+typedef struct tess_hmm_runs {
+    int64_t n;               // 0: all rows are one run, carried
+    const tess_hmm_run *run; // [n]
+    double *guess;           // [n][N_s] the row next to each run, as it was taken to be
+    int32_t *is_wrong;       // [n] out; in, if again: those that are to be done
+    double *ended;           // [N_s] out: what the next stage is to be handed
+    int32_t again;
+    int32_t reserved;
+} tess_hmm_runs;
+
 // For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u * TESS_HMM_SHARE(sum) rounded to
 // dtype, predicted = filtered_t * A.
 typedef struct tess_stage_decode_hmm_filter {
@@ -173,6 +199,8 @@ typedef struct tess_stage_decode_hmm_filter {
     double *predictive_states; // [n_row][S] out, or NULL
     double *log_norm;          // [n_row] out: log of the sum, plus max; -infinity if impossible
     double *ahead;             // [ahead_items]; NULL: no other thread is to be woken
+    const double *initial;     // [N_s] of runs at the start of a sequence
+    tess_hmm_runs runs;        // of devices with their own memory
 } tess_stage_decode_hmm_filter;
 
 // For t = n_row-1 .. 0: smoothed_t = filtered_t * (A (smoothed_t+1 / predicted_t+1)), normalised.
@@ -191,6 +219,8 @@ typedef struct tess_stage_decode_hmm_smooth {
     double *lanes;          // [n_lane][n_scratch], as scratch
     int64_t n_lane;         // TESS_HMM_LANES, or the threads if they are fewer; 1: no other
                             // thread is to be woken
+    void *smoothed;         // [n_row][N_s] out of runs, beside filtered
+    tess_hmm_runs runs;     // of devices with their own memory
 } tess_stage_decode_hmm_smooth;
 
 // Best continuations. scores[t][s] is the best log probability of what follows row t when s is the

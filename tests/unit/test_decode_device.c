@@ -171,7 +171,7 @@ static void states_may_stay_on_the_cpu(void **state)
     assert_ok(predict(&m, &got));
     assert_true(got == want);
     assert_true(n_run > 0);
-    assert_non_null(strstr(lines, "likelihoods on other:0; filter and smoother on the CPU"));
+    assert_non_null(strstr(lines, "likelihoods on other:0; filter and smoother on cpu"));
     golden_model_close(&m);
 }
 

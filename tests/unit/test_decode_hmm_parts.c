@@ -5,6 +5,7 @@
 #include "systems/decode/states/hmm_model.h"
 #include "systems/decode/states/hmm_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static const tess_de_hmm_part cut_parts[] = {
     {.first = 2101, .n_row = N_ROW - 2101, .is_start = true}};
 static const tess_de_hmm_part one_part[] = {{.n_row = N_ROW, .is_start = true, .is_end = true}};
 
-static void run_parts(const dense_case *c, const tess_de_hmm_chunk *chunk,
+static void run_parts(const dense_case *c, tess_device *device, const tess_de_hmm_chunk *chunk,
                       const tess_de_hmm_part *given, int64_t n_part, tess_de_hmm_room *room, run *r,
                       tess_de_hmm_part *parts)
 {
@@ -42,12 +43,11 @@ static void run_parts(const dense_case *c, const tess_de_hmm_chunk *chunk,
     memcpy(parts, given, (size_t)n_part * sizeof *parts);
     memcpy(r->carry, c->initial, (size_t)r->n_bin * sizeof *r->carry);
     r->end = (tess_de_hmm_carry){.predicted = r->carry, .first_impossible = -1};
-    assert_ok(tess_de_hmm_filter_parts(ctx, &ctx->cpu, r->hmm, chunk, parts, n_part, c->initial,
-                                       room, &r->end));
+    assert_ok(tess_de_hmm_filter_parts(ctx, device, r->hmm, chunk, parts, n_part, c->initial, room,
+                                       &r->end));
     memcpy(r->causal, r->filtered, (size_t)(N_ROW * r->n_bin) * item);
     memcpy(r->next, c->initial, (size_t)r->n_bin * sizeof *r->next);
-    assert_ok(
-        tess_de_hmm_smooth_parts(ctx, &ctx->cpu, r->hmm, chunk, parts, n_part, room, r->next));
+    assert_ok(tess_de_hmm_smooth_parts(ctx, device, r->hmm, chunk, parts, n_part, room, r->next));
 }
 
 static void check_same(const run *a, const run *b)
@@ -84,7 +84,7 @@ static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm
         r[k] = new_run(hmm, c.desc.n_state, N_ROW, dtype);
         const tess_de_hmm_chunk chunk =
             chunk_of(&r[k], ll, TESS_F64, c.desc.n_ll, c.transition, 0, 0, N_ROW);
-        run_parts(&c, &chunk, given, n_part, k == 0 ? NULL : room, &r[k], parts[k]);
+        run_parts(&c, &ctx->cpu, &chunk, given, n_part, k == 0 ? NULL : room, &r[k], parts[k]);
     }
     check_same(&r[0], &r[1]);
     for (int64_t i = 0; i < n_part; i++) {
@@ -111,6 +111,80 @@ static void parts_change_no_bit(void **state)
             const double depth = k < 2 ? 6 : 0;
             const int64_t wrong = compare(which, depth, dtype, cut_parts, n_cut) +
                                   compare(which, depth, dtype, one_part, 1);
+            n_wrong += wrong;
+            n_right += wrong == 0;
+        }
+    }
+    // Both ways were gone.
+    assert_true(n_wrong > 0);
+    assert_true(n_right > 0);
+}
+
+static double value_at(const run *r, const void *rows, int64_t i)
+{
+    return r->dtype == TESS_F32 ? (double)((const float *)rows)[i] : ((const double *)rows)[i];
+}
+
+static void check_near(const run *r, const void *a, const void *b)
+{
+    const double bound = r->dtype == TESS_F32 ? 2e-7 : 1e-12;
+    for (int64_t i = 0; i < N_ROW * r->n_bin; i++) {
+        assert_true(fabs(value_at(r, a, i) - value_at(r, b, i)) <= bound);
+    }
+}
+
+// Rows on the device, cut into runs and not, and on the CPU. Returns the guesses that were wrong.
+static int64_t compare_there(int which, double depth, int32_t dtype, const tess_de_hmm_part *given,
+                             int64_t n_part)
+{
+    dense_case c;
+    dense_case_make(ctx, which, dtype == TESS_F64, &c);
+    double *ll = draw_rows(&c, depth);
+    tess_de_hmm *hmm[3];
+    run r[3]; // the CPU's, whole, in runs
+    tess_de_hmm_part parts[3][sizeof cut_parts / sizeof *cut_parts];
+    for (int k = 0; k < 3; k++) {
+        assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm[k]));
+        if (k == 1) { // a model that misses that often is not cut
+            hmm[k]->misses[0] = hmm[k]->misses[1] = 16;
+        }
+        r[k] = new_run(hmm[k], c.desc.n_state, N_ROW, dtype);
+        const tess_de_hmm_chunk chunk =
+            chunk_of(&r[k], ll, TESS_F64, c.desc.n_ll, c.transition, 0, 0, N_ROW);
+        run_parts(&c, k == 0 ? &ctx->cpu : ctx->device, &chunk, given, n_part, NULL, &r[k],
+                  parts[k]);
+    }
+    check_same(&r[1], &r[2]);
+    check_near(r, r[0].causal, r[2].causal);
+    check_near(r, r[0].filtered, r[2].filtered);
+    check_near(r, r[0].predicted, r[2].predicted);
+    for (int64_t i = 0; i < n_part; i++) {
+        assert_true(parts[1][i].log_evidence == parts[2][i].log_evidence);
+        assert_true(fabs(parts[0][i].log_evidence - parts[2][i].log_evidence) < 1e-6 * N_ROW);
+    }
+    const int64_t n_wrong = hmm[2]->misses[0] + hmm[2]->misses[1];
+    for (int k = 0; k < 3; k++) {
+        free_run(&r[k]);
+        tess_de_hmm_destroy(hmm[k]);
+    }
+    free(ll);
+    dense_case_free(&c);
+    return n_wrong;
+}
+
+static void runs_of_a_device_change_no_bit(void **state)
+{
+    (void)state;
+    if (ctx->device->shares_host_memory) {
+        skip(); // TESSERA_DEVICE=cuda
+    }
+    const int64_t n_cut = sizeof cut_parts / sizeof *cut_parts;
+    int64_t n_wrong = 0, n_right = 0;
+    for (int which = 0; which < 3; which++) {
+        for (int k = 0; k < 4; k++) {
+            const int32_t dtype = k % 2 ? TESS_F64 : TESS_F32;
+            const int64_t wrong = compare_there(which, k < 2 ? 6 : 0, dtype, cut_parts, n_cut) +
+                                  compare_there(which, k < 2 ? 6 : 0, dtype, one_part, 1);
             n_wrong += wrong;
             n_right += wrong == 0;
         }
@@ -175,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_change_no_bit),
+        cmocka_unit_test(runs_of_a_device_change_no_bit),
         cmocka_unit_test(failing_memory_leaves_no_room),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

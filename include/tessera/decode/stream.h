@@ -79,10 +79,12 @@ tess_decode_stream_plan(tess_context *ctx, const tess_decode_detector *detector,
                         const tess_decode_observation *observation,
                         const tess_decode_stream_config *config, tess_decode_stream_report *report);
 
-/** Which device each part of a prediction runs on, and why, as a phrase: text [capacity]. */
+/** Which device each part of a prediction of n_row rows runs on, and why, as a phrase:
+ *  text [capacity]. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_stream_where(tess_context *ctx,
                                                               const tess_decode_detector *detector,
-                                                              char *text, size_t capacity);
+                                                              int64_t n_row, char *text,
+                                                              size_t capacity);
 
 enum { TESS_DECODE_SCORE_STATES = 16 };
 

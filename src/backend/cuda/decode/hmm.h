@@ -6,6 +6,14 @@
 
 #include <cfloat>
 
+// A value as rows of a dtype have it.
+__device__ inline double hmm_rounded(int32_t dtype, double x)
+{
+    return dtype == TESS_F64     ? (x < DBL_MIN ? 0.0 : x)
+           : x < double(FLT_MIN) ? 0.0
+                                 : double(float(x));
+}
+
 // A value as rows of a dtype keep it. Types are asked for at run time: half the kernels to compile.
 __device__ inline double hmm_keep(void *rows, int32_t dtype, int64_t at, double x)
 {
@@ -22,6 +30,50 @@ __device__ inline double hmm_kept(const void *rows, int32_t dtype, int64_t at)
 {
     return dtype == TESS_F64 ? static_cast<const double *>(rows)[at]
                              : double(static_cast<const float *>(rows)[at]);
+}
+
+__device__ inline bool hmm_is_same(double a, double b)
+{
+    return __double_as_longlong(a) == __double_as_longlong(b);
+}
+
+// The run of a block of threads.
+__device__ inline tess_hmm_run hmm_run_of(const tess_hmm_runs &runs, int64_t n_row, int32_t begins)
+{
+    return runs.n > 0 ? runs.run[blockIdx.x] : tess_hmm_run{0, n_row, 0, begins, 0};
+}
+
+// Whether the row next to each run is that which its block took it to be, which it now is. Rows are
+// those that were made, before runs that go forward and behind those that go back.
+template <int threads>
+__global__ void __launch_bounds__(threads)
+    hmm_check_kernel(const tess_hmm_runs runs, const void *rows, int32_t dtype, int64_t n_bin,
+                     bool is_forward)
+{
+    const tess_hmm_run run = runs.run[blockIdx.x];
+    const int64_t next = is_forward ? run.first - 1 : run.first + run.n_row;
+    double *guess = runs.guess + blockIdx.x * n_bin;
+    int is_wrong = 0;
+    for (int64_t i = threadIdx.x; run.begins == TESS_HMM_GUESSED && i < n_bin; i += threads) {
+        const double row = hmm_kept(rows, dtype, next * n_bin + i);
+        is_wrong |= hmm_is_same(row, guess[i]) ? 0 : 1;
+        guess[i] = row;
+    }
+    is_wrong = __syncthreads_or(is_wrong);
+    if (threadIdx.x == 0) {
+        runs.is_wrong[blockIdx.x] = is_wrong;
+    }
+}
+
+inline cudaError_t hmm_check(cudaStream_t stream, const tess_hmm_runs &runs, const void *rows,
+                             int32_t dtype, int64_t n_bin, bool is_forward)
+{
+    constexpr int threads = 128;
+    if (runs.n > 0) {
+        hmm_check_kernel<threads>
+            <<<unsigned(runs.n), threads, 0, stream>>>(runs, rows, dtype, n_bin, is_forward);
+    }
+    return cudaGetLastError();
 }
 
 // A warp has rows of 32 bins of one state, one behind the other.
@@ -120,6 +172,12 @@ inline size_t hmm_room_size(const tess_hmm_model &m)
 inline size_t hmm_room_bytes(const tess_hmm_model &m)
 {
     return hmm_room_size(m) <= hmm_shared_bytes ? 0 : hmm_room_size(m);
+}
+
+// Blocks of threads, each with a room.
+inline unsigned hmm_blocks(const tess_hmm_runs &runs)
+{
+    return runs.n > 0 ? unsigned(runs.n) : 1;
 }
 
 // hmm_filter.cu: TESS_OK, or TESS_E_UNSUPPORTED with the reason recorded.

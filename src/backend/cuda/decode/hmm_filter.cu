@@ -17,6 +17,7 @@ struct filter_args {
     tess_stage_decode_hmm_filter stage;
     tess_hmm_model m;
     double *weighed; // [n_row][weighed_width]
+    double *norms;   // [n_row]
 };
 
 constexpr int weigh_threads = 128;
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(weigh_threads) norm_kernel(const __grid_consta
 {
     const int64_t t = int64_t(blockIdx.x) * weigh_threads + threadIdx.x;
     if (t < a.stage.n_row) {
-        const double norm = a.stage.log_norm[t];
+        const double norm = a.norms[t];
         const double most = a.weighed[t * weighed_width(a.m) + a.m.n_ll];
         a.stage.log_norm[t] = norm >= DBL_MIN ? log(norm) + most : -INFINITY;
     }
@@ -83,36 +84,45 @@ __device__ void note_predicted(const filter_args &a, hmm_block &block, const hmm
 }
 
 // Row t: u = predicted * likelihood, filtered, and what it predicts. likelihood has the thread's
-// own bins.
+// own bins. is_kept: the row is of the run, not one that a guess goes through. True: the bins are
+// as they were.
 template <int n_own>
-__device__ void filter_row(const filter_args &a, hmm_block &block, const hmm_bins<n_own> &bins,
-                           int64_t t, double (&likelihood)[n_own])
+__device__ bool filter_row(const filter_args &a, hmm_block &block, const hmm_bins<n_own> &bins,
+                           int64_t t, bool is_kept, double (&likelihood)[n_own])
 {
     const tess_stage_decode_hmm_filter &stage = a.stage;
     double *predicted = block.vector(0);
     double *row = block.vector(1);
+    bool is_same = true;
 #pragma unroll
     for (int k = 0; k < n_own; k++) {
         likelihood[k] = bins.bin[k] >= 0 ? likelihood[k] * predicted[bins.bin[k]] : 0;
     }
     const double norm = hmm_all<hmm_sums>(block, hmm_states<hmm_sums>(block, bins, likelihood));
     const double by = TESS_HMM_SHARE(norm);
-    if (threadIdx.x == 0) {
-        stage.log_norm[t] = norm;
+    if (threadIdx.x == 0 && is_kept) {
+        a.norms[t] = norm;
     }
 #pragma unroll
     for (int k = 0; k < n_own; k++) {
         if (bins.bin[k] >= 0) {
-            likelihood[k] = hmm_keep(stage.filtered, stage.dtype, t * a.m.n_bin + bins.bin[k],
-                                     likelihood[k] * by);
+            const int64_t at = t * a.m.n_bin + bins.bin[k];
+            likelihood[k] = hmm_rounded(stage.dtype, likelihood[k] * by);
             row[bins.bin[k]] = likelihood[k];
+            if (is_kept && stage.runs.again) {
+                is_same &= hmm_is_same(likelihood[k], hmm_kept(stage.filtered, stage.dtype, at));
+            }
+            if (is_kept) {
+                hmm_keep(stage.filtered, stage.dtype, at, likelihood[k]);
+            }
         }
     }
     const double sums = hmm_states<hmm_sums>(block, bins, likelihood);
-    if (stage.causal_states != nullptr && int(threadIdx.x) < a.m.n_state) {
+    if (is_kept && stage.causal_states != nullptr && int(threadIdx.x) < a.m.n_state) {
         stage.causal_states[t * a.m.n_state + threadIdx.x] = sums;
     }
     hmm_spread<hmm_sums, true>(block, row, sums, predicted);
+    return is_same;
 }
 
 template <int n_own>
@@ -126,24 +136,58 @@ __device__ void bring(const filter_args &a, const hmm_bins<n_own> &bins, int64_t
     }
 }
 
+// What the first row of a run meets: a vector, the same everywhere, or what the row before
+// predicts.
+template <int n_own>
+__device__ void begin_run(const filter_args &a, hmm_block &block, const hmm_bins<n_own> &bins,
+                          const tess_hmm_run &run)
+{
+    const tess_stage_decode_hmm_filter &stage = a.stage;
+    double *predicted = block.vector(0);
+    hmm_bring_weights(block, stage.transition +
+                                 (run.first > 0 ? run.first - 1 : 0) * stage.transition_stride);
+    if (stage.runs.again) {
+        double own[n_own];
+#pragma unroll
+        for (int k = 0; k < n_own; k++) {
+            own[k] = bins.bin[k] >= 0 ? stage.runs.guess[blockIdx.x * a.m.n_bin + bins.bin[k]] : 0;
+            if (bins.bin[k] >= 0) {
+                block.vector(1)[bins.bin[k]] = own[k];
+            }
+        }
+        const double sums = hmm_states<hmm_sums>(block, bins, own);
+        hmm_spread<hmm_sums, true>(block, block.vector(1), sums, predicted);
+        return;
+    }
+    const double *given = run.begins == TESS_HMM_EDGE ? stage.initial : stage.predicted;
+    for (int64_t i = threadIdx.x; i < a.m.n_bin; i += blockDim.x) {
+        predicted[i] = run.begins == TESS_HMM_GUESSED ? 1 / double(a.m.n_bin) : given[i];
+    }
+    __syncthreads();
+}
+
 template <int threads, int n_own>
 __global__ void __launch_bounds__(threads)
     filter_kernel(const __grid_constant__ filter_args a, const hmm_where where)
 {
     extern __shared__ double shared[];
     __shared__ hmm_meeting meeting;
+    const tess_hmm_runs &runs = a.stage.runs;
+    const tess_hmm_run run = hmm_run_of(runs, a.stage.n_row, TESS_HMM_CARRIED);
+    if (runs.again && !runs.is_wrong[blockIdx.x]) {
+        return;
+    }
     hmm_block block = hmm_begin<hmm_sums>(a.m, where, shared, &meeting);
     const hmm_bins<n_own> bins(block);
-    double *predicted = block.vector(0);
+    const double *predicted = block.vector(0);
     double likelihood[n_own];
     double next[n_own];
-    for (int64_t i = threadIdx.x; i < a.m.n_bin; i += threads) {
-        predicted[i] = a.stage.predicted[i];
-    }
-    hmm_bring_weights(block, a.stage.transition);
-    __syncthreads();
-    bring(a, bins, 0, next);
-    for (int64_t t = 0; t < a.stage.n_row; t++) {
+    const int64_t end = run.first + run.n_row;
+    int64_t t = runs.again ? run.first : run.first - run.n_guess;
+    begin_run(a, block, bins, run);
+    bring(a, bins, t, next);
+    for (; t < end; t++) {
+        const bool is_kept = t >= run.first;
 #pragma unroll
         for (int k = 0; k < n_own; k++) {
             likelihood[k] = next[k];
@@ -152,13 +196,23 @@ __global__ void __launch_bounds__(threads)
         if (a.stage.transition_stride != 0) {
             hmm_bring_weights(block, a.stage.transition + t * a.stage.transition_stride);
         }
-        if (a.stage.predicted_rows != nullptr || a.stage.predictive_states != nullptr) {
+        if (is_kept &&
+            (a.stage.predicted_rows != nullptr || a.stage.predictive_states != nullptr)) {
             note_predicted(a, block, bins, t);
         }
-        filter_row(a, block, bins, t, likelihood);
+        const bool is_same = filter_row(a, block, bins, t, is_kept, likelihood);
+        if (runs.again && __syncthreads_and(is_same)) {
+            return; // and so are all that follow
+        }
+        if (t == run.first - 1) {
+            for (int64_t i = threadIdx.x; i < a.m.n_bin; i += threads) {
+                runs.guess[blockIdx.x * a.m.n_bin + i] = block.vector(1)[i];
+            }
+        }
     }
-    for (int64_t i = threadIdx.x; i < a.m.n_bin; i += threads) {
-        a.stage.predicted[i] = predicted[i];
+    double *ended = runs.n > 0 ? runs.ended : a.stage.predicted;
+    for (int64_t i = threadIdx.x; blockIdx.x + 1 == gridDim.x && i < a.m.n_bin; i += threads) {
+        ended[i] = predicted[i];
     }
 }
 
@@ -169,13 +223,14 @@ cudaError_t launch_rows(cudaStream_t stream, const filter_args &a, double *room)
                         : shape.n_own == 4 ? filter_kernel<512, 4>
                         : shape.n_own == 8 ? filter_kernel<1024, 8>
                                            : filter_kernel<1024, 32>;
-    const cudaError_t error = hmm_launch(stream, kernel, a.m, 0, 1, shape.threads, a, room);
+    const cudaError_t error =
+        hmm_launch(stream, kernel, a.m, 0, hmm_blocks(a.stage.runs), shape.threads, a, room);
     if (error != cudaSuccess) {
         return error;
     }
     const int64_t blocks = (a.stage.n_row + weigh_threads - 1) / weigh_threads;
     norm_kernel<<<unsigned(blocks), weigh_threads, 0, stream>>>(a);
-    return cudaGetLastError();
+    return hmm_check(stream, a.stage.runs, a.stage.filtered, a.stage.dtype, a.m.n_bin, true);
 }
 
 size_t weighed_bytes(const tess_stage_decode_hmm_filter &a)
@@ -189,9 +244,13 @@ cudaError_t filter_launch(cudaStream_t stream, const void *args)
     if (stage.n_row == 0) {
         return cudaSuccess;
     }
-    const filter_args a = {stage, *stage.model, stage.scratch};
-    double *room = stage.scratch + weighed_bytes(stage) / sizeof(double);
+    double *norms = stage.scratch + weighed_bytes(stage) / sizeof(double);
+    const filter_args a = {stage, *stage.model, stage.scratch, norms};
+    double *room = norms + stage.n_row;
     const unsigned blocks = unsigned(std::min<int64_t>(stage.n_row, 1 << 20));
+    if (stage.runs.again) { // what was weighed is there
+        return launch_rows(stream, a, room);
+    }
     if (stage.ll_dtype == TESS_F64) {
         weigh_kernel<double><<<blocks, weigh_threads, 0, stream>>>(a);
     } else {
@@ -213,7 +272,8 @@ tess_status filter_supports(const tess_backend_device *device, const void *args)
 size_t filter_scratch_bytes(const tess_backend_device *, const void *args)
 {
     const auto &a = *static_cast<const tess_stage_decode_hmm_filter *>(args);
-    return weighed_bytes(a) + hmm_room_bytes(*a.model);
+    return weighed_bytes(a) + size_t(a.n_row) * sizeof(double) +
+           hmm_blocks(a.runs) * hmm_room_bytes(*a.model);
 }
 
 } // namespace

@@ -92,12 +92,6 @@ tess_status tess_de_engine_device(tess_context *ctx, const tess_decode_detector 
     if (n == 0) {
         *device = &ctx->cpu;
     }
-    if (ctx->device != &ctx->cpu &&
-        tess_de_states_device(ctx, tess_de_hmm_stages, 2) == &ctx->cpu) {
-        tess_log_write(&ctx->log, TESS_LOG_INFO,
-                       "likelihoods on %s; filter and smoother on the CPU, in parts side by side",
-                       (*device)->info.id);
-    }
     return TESS_OK;
 }
 
@@ -119,6 +113,12 @@ tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *de
                                                 .time = desc->observation->time};
     }
     engine->keep = choose_keep(engine);
+    engine->states = tess_de_rows_device(ctx, desc->detector->hmm, engine->n_time);
+    if (desc->device && desc->device != engine->states) {
+        tess_log_write(&ctx->log, TESS_LOG_INFO,
+                       "likelihoods on %s; filter and smoother on %s, in parts side by side",
+                       desc->device->info.id, engine->states->info.id);
+    }
     return tess_de_engine_choose(engine);
 }
 

@@ -144,6 +144,7 @@ typedef struct tess_de_engine {
     double *again;          // [N_s]: carry of a chunk that is made again
     double *before;         // [N_s]: carry or next before the step under way
     tess_blocks memory;
+    tess_device *states; // where rows are filtered and smoothed
     tess_watch watch;
 } tess_de_engine;
 

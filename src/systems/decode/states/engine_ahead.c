@@ -12,7 +12,9 @@ bool tess_de_engine_is_ahead(const tess_de_engine *engine)
 {
     const tess_device *device =
         engine->desc.device ? engine->desc.device : engine->ctx->device; // of a plan
-    return engine->desc.given_ll.dtype == 0 && !device->shares_host_memory;
+    // A device that filters, too, has its hands full.
+    return engine->desc.given_ll.dtype == 0 && !device->shares_host_memory &&
+           engine->states->shares_host_memory;
 }
 
 bool tess_de_engine_is_behind(const tess_de_engine *engine)

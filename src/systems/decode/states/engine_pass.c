@@ -106,9 +106,8 @@ static tess_status filter(tess_de_engine *e, int64_t first, const tess_de_hmm_ch
     int64_t n_part;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.filter");
     TESS_TRY(find_parts(e, first, end, &n_part, &parts));
-    const tess_status status =
-        tess_de_hmm_filter_parts(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
-                                 d->hmm, chunk, parts, n_part, d->initial, e->room, carry);
+    const tess_status status = tess_de_hmm_filter_parts(e->ctx, e->states, d->hmm, chunk, parts,
+                                                        n_part, d->initial, e->room, carry);
     for (int64_t i = 0; i < n_part && carry == &e->carry; i++) {
         const int64_t row = first + parts[i].first;
         e->evidence[tess_de_piece_at(&e->sequences, row, first, end).sequence] =
@@ -127,9 +126,8 @@ static tess_status smooth(tess_de_engine *e, int64_t first, const tess_de_hmm_ch
     int64_t n_part;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.smooth");
     TESS_TRY(find_parts(e, first, first + chunk->n_row, &n_part, &parts));
-    const tess_status status =
-        tess_de_hmm_smooth_parts(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
-                                 e->desc.detector->hmm, chunk, parts, n_part, e->room, e->next);
+    const tess_status status = tess_de_hmm_smooth_parts(e->ctx, e->states, e->desc.detector->hmm,
+                                                        chunk, parts, n_part, e->room, e->next);
     free_parts(e, parts, n_part);
     tess_span_end(&span, 0, 0);
     e->smoother_s += seconds_since(begin_ns);

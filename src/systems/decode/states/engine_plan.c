@@ -220,8 +220,8 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
 static void divide_rows(tess_de_engine *e, int64_t rows, uint64_t budget)
 {
     const tess_decode_detector *d = e->desc.detector;
-    const bool is_here = tess_de_states_device(e->ctx, tess_de_hmm_stages, 2)->shares_host_memory;
-    e->needs.parts = is_here && tess_pool_threads(e->ctx->pool) > 1 && !e->desc.likelihood_only &&
+    e->needs.parts = e->states->shares_host_memory && tess_pool_threads(e->ctx->pool) > 1 &&
+                     !e->desc.likelihood_only &&
                      tess_de_hmm_parts_bytes(e->ctx, d->hmm, d->dtype, rows,
                                              tess_de_engine_smooths(e)) <= budget / 4;
 }
@@ -231,7 +231,8 @@ static int64_t first_rows(const tess_de_engine *e)
     const uint64_t width = (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
     // Of many threads each is to have as many rows as pay.
     const int64_t threads = e->needs.parts ? tess_pool_threads(e->ctx->pool) / 4 : 1;
-    const uint64_t times = threads < 1 ? 1 : threads > 4 ? 4 : (uint64_t)threads;
+    const bool is_there = !e->states->shares_host_memory; // it has many threads
+    const uint64_t times = is_there || threads > 4 ? 4 : threads < 1 ? 1 : (uint64_t)threads;
     int64_t rows = (int64_t)(times * CHUNK_BYTES / (width + row_bytes(e, 1)));
     if (e->desc.n_chunk > 0) {
         rows = (e->n_time + e->desc.n_chunk - 1) / e->desc.n_chunk;

@@ -226,6 +226,25 @@ tess_device *tess_de_states_device(tess_context *ctx, const int32_t *stages, int
     return device;
 }
 
+// Fewer values than this are there before a GPU has begun.
+static const int64_t VALUES_THAT_PAY = 2 << 20;
+
+tess_device *tess_de_rows_device(tess_context *ctx, const tess_de_hmm *hmm, int64_t n_row)
+{
+    tess_device *device = ctx->device;
+    const tess_stage_decode_hmm_filter filter = {.model = &hmm->model};
+    const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->model};
+    if (!device->shares_host_memory && n_row >= VALUES_THAT_PAY / hmm->model.n_bin &&
+        device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_FILTER, &filter) ==
+            TESS_OK &&
+        device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_SMOOTH, &smooth) ==
+            TESS_OK) {
+        return device;
+    }
+    tess_error_clear();
+    return tess_de_states_device(ctx, tess_de_hmm_stages, 2);
+}
+
 // Rows of a stage that are run at once: a cancelled call should not take seconds to end.
 static const int64_t ROWS_AT_ONCE = 4096;
 
@@ -305,13 +324,14 @@ static tess_status filter_rows(tess_device *device, const tess_de_hmm *hmm,
 static tess_status filter_there(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                 const tess_de_hmm_chunk *chunk, tess_de_hmm_carry *carry)
 {
+    const tess_de_hmm_part all = {.n_row = chunk->n_row};
     const size_t bytes = (size_t)chunk->n_row * sizeof(double);
     double *log_norm = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "filter");
     if (!log_norm) {
         return TESS_E_MEMORY;
     }
-    const tess_status status =
-        tess_de_hmm_filter_there(ctx, device, hmm, chunk, log_norm, carry->predicted);
+    const tess_status status = tess_de_hmm_filter_there(ctx, device, hmm, chunk, &all, 1, NULL,
+                                                        log_norm, carry->predicted);
     if (status == TESS_OK) {
         tess_de_hmm_note_rows(log_norm, chunk->n_row, carry);
     }
@@ -350,7 +370,8 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tes
                                const tess_de_hmm_chunk *chunk, int is_last, double *next)
 {
     if (!device->shares_host_memory) {
-        return tess_de_hmm_smooth_there(ctx, device, hmm, chunk, is_last, next);
+        const tess_de_hmm_part all = {.n_row = chunk->n_row, .is_end = is_last};
+        return tess_de_hmm_smooth_there(ctx, device, hmm, chunk, &all, 1, next);
     }
     const tess_hmm_model *m = &hmm->model;
     const int64_t n_thread = tess_pool_threads(ctx->pool);

@@ -53,9 +53,12 @@ typedef struct tess_de_hmm_carry {
 // Filter and smoother run on a device that has both stages.
 extern const int32_t tess_de_hmm_stages[2];
 // Where rows follow rows: the context's device if it has these stages and works on the host's
-// memory, else the CPU. GPUs have them, too, but one sequence is a single block of threads there:
-// 39 us a row of 1448 states, forth and back, on an H200, where its host's cores take 9.
+// memory, else the CPU. On a GPU one run of rows is a single block of threads: 39 us a row of 1448
+// states, forth and back, on an H200, where its host's cores take 9.
 tess_device *tess_de_states_device(tess_context *ctx, const int32_t *stages, int64_t n_stage);
+// Where so many rows are filtered and smoothed: on a GPU if they are enough to be cut into many
+// runs side by side. Of a whole recording, so that chunks do not matter.
+tess_device *tess_de_rows_device(tess_context *ctx, const tess_de_hmm *hmm, int64_t n_row);
 
 TESS_MUST_CHECK tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device,
                                                const tess_de_hmm *hmm,

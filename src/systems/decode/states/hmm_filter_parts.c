@@ -1,6 +1,7 @@
 // The filter over segments side by side.
 #include "base/status.h"
 #include "systems/decode/states/hmm_room.h"
+#include "systems/decode/states/hmm_there.h"
 
 #include <string.h>
 
@@ -169,6 +170,35 @@ static tess_status one_by_one(const tess_de_hmm_work *work, tess_de_hmm_part *pa
     return TESS_OK;
 }
 
+static void note_parts(const double *log_norm, tess_de_hmm_part *parts, int64_t n_part,
+                       tess_de_hmm_carry *carry)
+{
+    for (int64_t i = 0; i < n_part; i++) {
+        carry->log_evidence = parts[i].is_start ? 0 : carry->log_evidence;
+        tess_de_hmm_note_rows(log_norm + parts[i].first, parts[i].n_row, carry);
+        parts[i].log_evidence = carry->log_evidence;
+    }
+}
+
+static tess_status filter_there(const tess_de_hmm_work *work, tess_de_hmm_part *parts,
+                                int64_t n_part, tess_de_hmm_carry *carry)
+{
+    tess_heap *heap = &work->ctx->heap;
+    const size_t bytes = (size_t)work->chunk->n_row * sizeof(double);
+    double *log_norm = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "filter");
+    if (!log_norm) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status =
+        tess_de_hmm_filter_there(work->ctx, work->device, work->hmm, work->chunk, parts, n_part,
+                                 work->initial, log_norm, carry->predicted);
+    if (status == TESS_OK) {
+        note_parts(log_norm, parts, n_part, carry);
+    }
+    tess_heap_free(heap, log_norm, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
 tess_status tess_de_hmm_filter_parts(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                      const tess_de_hmm_chunk *chunk, tess_de_hmm_part *parts,
                                      int64_t n_part, const double *initial, tess_de_hmm_room *room,
@@ -180,17 +210,16 @@ tess_status tess_de_hmm_filter_parts(tess_context *ctx, tess_device *device, con
                              .chunk = chunk,
                              .initial = initial,
                              .entering = carry->predicted,
-                             .room = device->shares_host_memory ? room : NULL,
+                             .room = room,
                              .row_bytes = (size_t)hmm->model.n_bin *
                                           tess_dtype_bytes((tess_dtype)chunk->dtype)};
+    if (!device->shares_host_memory) {
+        return filter_there(&work, parts, n_part, carry);
+    }
     if (!tess_de_hmm_is_cut(&work, parts, n_part, false)) {
         return one_by_one(&work, parts, n_part, carry);
     }
     TESS_TRY(tess_de_hmm_rounds(&work, parts, n_part, false, filter_round));
-    for (int64_t i = 0; i < n_part; i++) {
-        carry->log_evidence = parts[i].is_start ? 0 : carry->log_evidence;
-        tess_de_hmm_note_rows(room->log_norm + parts[i].first, parts[i].n_row, carry);
-        parts[i].log_evidence = carry->log_evidence;
-    }
+    note_parts(room->log_norm, parts, n_part, carry);
     return TESS_OK;
 }

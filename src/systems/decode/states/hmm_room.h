@@ -63,6 +63,8 @@ TESS_MUST_CHECK tess_status tess_de_hmm_rounds(tess_de_hmm_work *work,
 // Whether there are several segments, by the rows that guesses of the call go through.
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back);
+// Rows that a guess goes through; 0: the model is not cut.
+int64_t tess_de_hmm_guess_rows(const tess_de_hmm *hmm, bool is_back);
 // A guess was wrong: the next ones go through more rows.
 void tess_de_hmm_missed(const tess_de_hmm *hmm, bool is_back);
 

@@ -86,8 +86,7 @@ void tess_de_hmm_room_destroy(tess_de_hmm_room *room)
     }
 }
 
-// Rows that a guess goes through; 0: the model is not cut.
-static int64_t guess_rows(const tess_de_hmm *hmm, bool is_back)
+int64_t tess_de_hmm_guess_rows(const tess_de_hmm *hmm, bool is_back)
 {
     const int64_t doubled = atomic_load_explicit(&hmm->misses[is_back], memory_order_relaxed);
     const int64_t rows = doubled < 16 ? FIRST_GUESS << doubled : INT64_MAX;
@@ -112,7 +111,7 @@ static int64_t segments_of(const tess_de_hmm_work *work, const tess_de_hmm_part 
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back)
 {
-    work->n_guess = work->room ? guess_rows(work->hmm, is_back) : 0;
+    work->n_guess = work->room ? tess_de_hmm_guess_rows(work->hmm, is_back) : 0;
     return work->room && (n_part > 1 || (n_part == 1 && segments_of(work, parts) > 1));
 }
 

@@ -1,6 +1,7 @@
 // The smoother over segments side by side, the last one first.
 #include "base/status.h"
 #include "systems/decode/states/hmm_room.h"
+#include "systems/decode/states/hmm_there.h"
 
 #include <string.h>
 
@@ -142,12 +143,15 @@ tess_status tess_de_hmm_smooth_parts(tess_context *ctx, tess_device *device, con
                                      const tess_de_hmm_chunk *chunk, const tess_de_hmm_part *parts,
                                      int64_t n_part, tess_de_hmm_room *room, double *next)
 {
+    if (!device->shares_host_memory) {
+        return tess_de_hmm_smooth_there(ctx, device, hmm, chunk, parts, n_part, next);
+    }
     tess_de_hmm_work work = {.ctx = ctx,
                              .device = device,
                              .hmm = hmm,
                              .chunk = chunk,
                              .entering = next,
-                             .room = device->shares_host_memory ? room : NULL,
+                             .room = room,
                              .row_bytes = (size_t)hmm->model.n_bin *
                                           tess_dtype_bytes((tess_dtype)chunk->dtype)};
     return tess_de_hmm_is_cut(&work, parts, n_part, true)

@@ -95,10 +95,11 @@ void tess_de_hmm_there_free(tess_de_hmm_there *there)
     if (!there) {
         return;
     }
-    tess_resident *rooms[] = {&there->arrays,    &there->tables,    &there->scratch,
-                              &there->ll,        &there->rows,      &there->transition,
-                              &there->predicted, &there->states[0], &there->states[1],
-                              &there->norm,      &there->carry};
+    tess_resident *rooms[] = {
+        &there->arrays,     &there->tables,    &there->scratch,   &there->ll,        &there->rows,
+        &there->transition, &there->predicted, &there->states[0], &there->states[1], &there->norm,
+        &there->smoothed,   &there->initial,   &there->carry[0],  &there->carry[1],  &there->runs,
+        &there->guess,      &there->wrong};
     for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) {
         tess_resident_free(rooms[k]);
     }

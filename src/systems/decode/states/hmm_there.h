@@ -4,6 +4,7 @@
 
 #include "runtime/resident.h"
 #include "systems/decode/states/hmm_model.h"
+#include "systems/decode/states/hmm_parts.h"
 
 typedef struct tess_de_hmm_there {
     tess_context *ctx;
@@ -19,7 +20,12 @@ typedef struct tess_de_hmm_there {
     tess_resident transition;
     tess_resident states[2];
     tess_resident norm;
-    tess_resident carry; // a row that goes from block to block
+    tess_resident smoothed;
+    tess_resident initial;
+    tess_resident carry[2]; // a row that goes from block to block: what comes in, what goes out
+    tess_resident runs;
+    tess_resident guess;
+    tess_resident wrong;
 } tess_de_hmm_there;
 
 TESS_MUST_CHECK tess_status tess_de_hmm_there_make(tess_context *ctx, tess_device *device,
@@ -39,14 +45,35 @@ TESS_MUST_CHECK tess_status tess_de_hmm_there_room(const tess_de_hmm_there *ther
 TESS_MUST_CHECK tess_status tess_de_hmm_there_scratch(tess_de_hmm_there *there, int32_t stage,
                                                       const void *args);
 
-// hmm_rows_there.c: tess_de_hmm_filter() and tess_de_hmm_smooth() on such a device.
+// hmm_runs_there.c. Rows first..first+n_row-1 of a chunk, cut into runs that a device takes side by
+// side. Parts are the chunk's; a guess goes through n_guess rows at most, 0: parts are not cut.
+typedef struct tess_de_hmm_cut {
+    const tess_de_hmm_part *parts;
+    int64_t n_part;
+    int64_t n_guess;
+    int64_t at_once; // runs that the device has room for
+    bool is_back;
+} tess_de_hmm_cut;
+
+// How many runs these rows make.
+int64_t tess_de_hmm_count_runs(const tess_de_hmm_cut *cut, int64_t first, int64_t n_row);
+void tess_de_hmm_list_runs(const tess_de_hmm_cut *cut, int64_t first, int64_t n_row,
+                           tess_hmm_run *runs);
+// Runs that a device works on at once.
+int64_t tess_de_hmm_runs_at_once(const tess_hmm_model *model);
+
+// hmm_rows_there.c: tess_de_hmm_filter_parts() and tess_de_hmm_smooth_parts() on such a device.
+// log_norm is [n_row] out, predicted [N_s] what is carried.
 TESS_MUST_CHECK tess_status tess_de_hmm_filter_there(tess_context *ctx, tess_device *device,
                                                      const tess_de_hmm *hmm,
                                                      const tess_de_hmm_chunk *chunk,
-                                                     double *log_norm, double *predicted);
+                                                     const tess_de_hmm_part *parts, int64_t n_part,
+                                                     const double *initial, double *log_norm,
+                                                     double *predicted);
 TESS_MUST_CHECK tess_status tess_de_hmm_smooth_there(tess_context *ctx, tess_device *device,
                                                      const tess_de_hmm *hmm,
-                                                     const tess_de_hmm_chunk *chunk, int is_last,
+                                                     const tess_de_hmm_chunk *chunk,
+                                                     const tess_de_hmm_part *parts, int64_t n_part,
                                                      double *next);
 
 #endif
