@@ -49,6 +49,7 @@ static int check_options(const cli *c)
     if (c->values.states && !c->values.result) {
         return cli_usage_error(c, "--states needs --result FILE, whose states they are");
     }
+    CLI_TRY(decode_check_covariates(c));
     return job_check_options(c);
 }
 
@@ -352,6 +353,9 @@ static int run(cli *c, decode_job *j, tess_decode_events **events)
     }
     CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)
                                  : decode_fit(c, j));
+    if (c->values.covariates_file || j->events.decoder == TESS_DECODE_EVENT_STATES) {
+        CLI_TRY(decode_open_covariates(c, j));
+    }
     CLI_TRY(finish(c, j, *events));
     const tess_decode_events_info *info = tess_decode_events_get_info(*events);
     if (c->values.json) {

@@ -23,8 +23,9 @@ typedef struct rehearsal {
     played *events;             // owned, in the order of time
     int64_t n_event;
     int64_t n_bin;
-    double *latency; // owned, [n_bin] s, sorted in the end
-    float *mark;     // owned
+    double *latency;       // owned, [n_bin] s, sorted in the end
+    float *mark;           // owned
+    int64_t covariate_row; // of the recording's time bins
     int64_t n_refused;
 } rehearsal;
 
@@ -146,6 +147,25 @@ static int play_spike(rehearsal *r, const played *p)
     return 0;
 }
 
+// Bin k is due. Of covariates it has those of the recording's time bin that its middle is in.
+static int close_bins(rehearsal *r, int64_t k, double due_s, int64_t *n_closed)
+{
+    const tess_decode_observation *o = &recording_of(r)->observation;
+    const double middle = r->config.start_s + ((double)k + 0.5) * r->config.bin_width_s;
+    if (!r->job.covariates) {
+        CLI_CALL(tess_decode_online_advance(r->online, due_s, n_closed));
+        return 0;
+    }
+    int64_t n = 0;
+    const double *design = tess_decode_covariates_design(r->job.covariates, &n);
+    while (r->covariate_row + 1 < o->n_time && o->time[r->covariate_row + 1] <= middle) {
+        r->covariate_row++;
+    }
+    CLI_CALL(tess_decode_online_advance_with(r->online, due_s, design + r->covariate_row * n, 1, n,
+                                             n_closed));
+    return 0;
+}
+
 // Hands everything over, at its time where that is asked for, and closes bins when they are due.
 static int play(cli *c, rehearsal *r)
 {
@@ -167,7 +187,7 @@ static int play(cli *c, rehearsal *r)
         }
         int64_t n_closed = 0;
         const double before_s = decode_now_s();
-        CLI_CALL(tess_decode_online_advance(r->online, due_s, &n_closed));
+        CLI_TRY(close_bins(r, k, due_s, &n_closed));
         r->latency[k] = decode_now_s() - before_s;
         if (signals_caught()) {
             console_note("stopped after %lld of %lld bins", (long long)k + 1, (long long)r->n_bin);
@@ -240,11 +260,13 @@ static int rehearse(cli *c, rehearsal *r)
     tess_decode_online_learned learned;
     const tess_decode_online_learned *of = NULL;
 
+    CLI_TRY(decode_check_covariates(c));
     CLI_TRY(decode_open_session(c, &r->job));
     r->config = r->job.online;
     CLI_TRY(decode_open_recording(c, &r->job, c->operands[0]));
     CLI_TRY(c->values.model_file ? decode_load_model(c, &r->job, c->values.model_file)
                                  : decode_fit(c, &r->job));
+    CLI_TRY(decode_open_covariates(c, &r->job));
     CLI_TRY(prepare(c, r));
     CLI_TRY(play(c, r));
     CLI_CALL(tess_decode_online_get_stats(r->online, &stats, sizeof stats));

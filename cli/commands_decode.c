@@ -72,6 +72,8 @@ static const opt_def decode_online_options[] = {
          "play to this model instead of fitting one to the recording"),
     FLAG("real-time", real_time,
          "hand spikes and positions over at their times; without it as fast as bins are closed"),
+    COVARIATES_OPTION,
+    COVARIATES_FILE_OPTION,
     GAP_OPTION,
 };
 static const opt_def decode_report_options[] = {
@@ -100,6 +102,8 @@ static const opt_def decode_events_options[] = {
         "kinds", kinds, "LIST",
         "what to shuffle: column, field, time, marks, spikes, units, separated by commas (default: "
         "column, field and time, and marks or, of sorted spikes, units)"),
+    COVARIATES_OPTION,
+    COVARIATES_FILE_OPTION,
     GAP_OPTION,
 };
 

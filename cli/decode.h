@@ -45,6 +45,8 @@ int decode_open_recording(cli *c, decode_job *j, const char *path);
 // Opens --intervals, if given, and finds their time bins in the recording.
 int decode_open_intervals(cli *c, decode_job *j);
 
+// Refuses names of covariates beside a model that has its own.
+int decode_check_covariates(const cli *c);
 // Reads what the model's transitions depend on, if they do, at the recording's time bins.
 int decode_open_covariates(cli *c, decode_job *j);
 

@@ -99,6 +99,14 @@ int decode_open_intervals(cli *c, decode_job *j)
     return 0;
 }
 
+int decode_check_covariates(const cli *c)
+{
+    return c->values.covariates && c->values.model_file
+               ? cli_usage_error(c, "--covariates: the model of --model-file knows its own; give "
+                                    "them to 'fit', or leave --model-file out")
+               : 0;
+}
+
 int decode_open_covariates(cli *c, decode_job *j)
 {
     const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
@@ -124,6 +132,9 @@ int decode_open_covariates(cli *c, decode_job *j)
         info->observation.n_time, &j->covariates));
     j->predict.design = tess_decode_covariates_design(j->covariates, NULL);
     j->em.design = j->predict.design;
+    j->events.n_covariate_time = info->observation.n_time;
+    j->events.covariate_time = info->observation.time;
+    j->events.design = j->predict.design;
     return 0;
 }
 

@@ -264,8 +264,23 @@ enum {
     PROGRESS,
     REPORT,
     OVERWRITE,
+    DESIGN,
     N_ARG
 };
+
+// Covariates at data's times.
+static int read_design(const core_state *state, const tess_decode_detector *detector,
+                       PyObject *value, const decode_data *data, tess_decode_events_config *config)
+{
+    if (!detector) {
+        return 0;
+    }
+    config->n_covariate_time = data->n_time;
+    config->covariate_time = data->time;
+    return decode_design(state, value, data->n_time,
+                         tess_decode_detector_get_info(detector)->n_coefficient, data->keep,
+                         &config->design);
+}
 
 static PyObject *run(const core_state *state, core_context *context,
                      const tess_decode_detector *detector, PyObject *const *values,
@@ -282,7 +297,8 @@ static PyObject *run(const core_state *state, core_context *context,
         core_to_flag(values[KEEP], &config.keep_statistics) < 0 ||
         core_to_int(state, values[STEPS], "steps", FIND, SHUFFLE, &steps) < 0 ||
         core_to_path(values[REPORT], &report->bytes, &report->path) < 0 ||
-        (values[OVERWRITE] && core_to_flag(values[OVERWRITE], &report->overwrite) < 0)) {
+        (values[OVERWRITE] && core_to_flag(values[OVERWRITE], &report->overwrite) < 0) ||
+        read_design(state, detector, values[DESIGN], data, &config) < 0) {
         return NULL;
     }
     tess_decode_events *events = NULL;
@@ -306,9 +322,9 @@ static PyObject *run(const core_state *state, core_context *context,
 static PyObject *decode_events(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                                PyObject *keywords)
 {
-    static const char *const names[] = {"context",         "data",     "options",  "model_bin",
-                                        "keep_statistics", "steps",    "detector", "table",
-                                        "kinds",           "progress", "report",   "overwrite"};
+    static const char *const names[] = {
+        "context", "data",  "options",  "model_bin", "keep_statistics", "steps", "detector",
+        "table",   "kinds", "progress", "report",    "overwrite",       "design"};
     static const core_signature signature = {"decode_events", names, N_ARG, 6, 6};
     const core_state *state = PyModule_GetState(module);
     PyObject *values[N_ARG];

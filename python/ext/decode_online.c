@@ -134,23 +134,34 @@ static PyObject *learn_position(PyObject *module, PyObject *const *args, Py_ssiz
     return one_position(module, args, n_arg, tess_decode_online_learn_position);
 }
 
+// advance(online, now[, design [n_row][n_coefficient]])
 static PyObject *advance(PyObject *module, PyObject *const *args, Py_ssize_t n_arg)
 {
     const core_state *state = PyModule_GetState(module);
+    const double *design = NULL;
+    int64_t shape[2] = {0, 0};
     double now = 0;
-    if (n_arg != 2) {
-        PyErr_SetString(PyExc_TypeError, "expected online and now");
+    if (n_arg != 2 && n_arg != 3) {
+        PyErr_SetString(PyExc_TypeError, "expected online, now and, of covariates, design");
         return NULL;
     }
     tess_decode_online *decoder = core_handle_get(state, args[0], &core_online_class);
+    PyObject *keep = decoder ? PyList_New(0) : NULL;
     core_call call;
-    if (!decoder || core_to_real(args[1], &now) < 0 ||
+    if (!keep || core_to_real(args[1], &now) < 0 ||
+        (n_arg == 3 && core_reals(state, args[2], "design", 2, keep, &design, shape) < 0) ||
         core_call_begin(&call, state, ((core_handle *)args[0])->context, NULL) < 0) {
+        Py_XDECREF(keep);
         return NULL;
     }
     int64_t n_bin = 0;
-    const tess_status status = tess_decode_online_advance(decoder, now, &n_bin);
-    if (core_call_end(&call, status) < 0 || PyErr_Occurred()) {
+    const tess_status status =
+        n_arg == 3
+            ? tess_decode_online_advance_with(decoder, now, design, shape[0], shape[1], &n_bin)
+            : tess_decode_online_advance(decoder, now, &n_bin);
+    const int is_bad = core_call_end(&call, status) < 0 || PyErr_Occurred();
+    Py_DECREF(keep);
+    if (is_bad) {
         return NULL; // of the decoder, or of a trigger's function
     }
     return PyLong_FromLongLong(n_bin);

@@ -76,8 +76,9 @@ typedef struct tess_events_line {
 // A state-space model over the places; NULL in the stage: each bin is decoded alone.
 typedef struct tess_events_states {
     const tess_hmm_model *model;
-    const double *transition; // [n_state][n_state]
-    const double *initial;    // [N_s]
+    const double *transition;  // [n_state][n_state], or of every time bin of the batch
+    int64_t transition_stride; // from time bin to time bin; 0: always the same
+    const double *initial;     // [N_s]
     int64_t n_block;
     const int64_t *block_first; // [n_block] columns of a row of log likelihoods that are the places
     const double *added; // [times of the batch][n_ll]: what does not come from places, of every

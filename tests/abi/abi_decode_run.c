@@ -236,7 +236,7 @@ FIELD(tess_decode_report_config, event_distance, 64);
 FIELD(tess_decode_report_config, max_size, 72);
 
 // tessera/decode/events.h
-SIZE(tess_decode_events_config, 192);
+SIZE(tess_decode_events_config, 216);
 FIELD(tess_decode_events_config, struct_size, 0);
 FIELD(tess_decode_events_config, decoder, 4);
 FIELD(tess_decode_events_config, rate_bin, 8);
@@ -264,6 +264,9 @@ FIELD(tess_decode_events_config, checkpoint_dir, 168);
 FIELD(tess_decode_events_config, checkpoint_every_s, 176);
 FIELD(tess_decode_events_config, resume, 184);
 FIELD(tess_decode_events_config, keep_finished, 188);
+FIELD(tess_decode_events_config, n_covariate_time, 192);
+FIELD(tess_decode_events_config, covariate_time, 200);
+FIELD(tess_decode_events_config, design, 208);
 SIZE(tess_decode_event, 480);
 FIELD(tess_decode_event, event, 0);
 FIELD(tess_decode_event, start, 8);

@@ -75,6 +75,45 @@ def test_python_decodes_with_them(folder):
     assert np.array_equal(np.asarray(found["acausal_posterior"])[:, inside], wanted)
 
 
+def test_events_are_decoded_with_them(folder):
+    """The posterior of an event that begins on a time bin is that of predict for these rows."""
+    tessera, path = folder
+    time = np.load(path / "rec.npz")["time"].tolist()
+    step = float(np.median(np.diff(time)))
+    rows = [(40, 70), (100, 121), (210, 260)]
+    with open(path / "events.csv", "w") as file:
+        file.writelines(["start,end\n", *(f"{time[a]!r},{time[a] + (b - a) * step!r}\n"
+                                          for a, b in rows)])
+    run(folder, "em", "rec.npz", "--covariates", "speed,theta", "-o", "s.npz", "--mode", "exact",
+        "--max-iterations", "3")
+    loose = ["--max-speed", "1e6", "--min-spikes", "0", "--min-electrodes", "0", "--shuffles", "3",
+             "--kinds", "time"]
+    words = ["events", "rec.npz", "--intervals", "events.csv", "--model-file", "s.npz",
+             "--decoder", "states", *loose]
+    run(folder, "predict", "rec.npz", "--model-file", "s.npz", "--intervals", "events.csv",
+        "-o", "rows")
+    run(folder, *words, "-o", "e.npz")
+    found, wanted = np.load(path / "e.npz"), np.load(path / "rows" / "acausal_posterior.npy")
+    n = sum(b - a for a, b in rows)
+    n_place = found["posterior"].shape[1]
+    assert wanted.shape == (n, 2 * n_place) and found["posterior"].shape[0] == n
+    summed = wanted[:, :n_place] + wanted[:, n_place:]
+    np.testing.assert_allclose(found["posterior"], summed, rtol=0, atol=1e-12)
+    states = np.stack([wanted[:, :n_place].sum(1), wanted[:, n_place:].sum(1)], axis=1)
+    np.testing.assert_allclose(found["state_probability"], states, rtol=0, atol=1e-12)
+    run(folder, *words, "-o", "o.npz", "--covariates-file", "other.npz")
+    assert abs(np.load(path / "o.npz")["posterior"] - found["posterior"]).max() > 1e-6
+    assert tessera("rerun", "e.npz", "-q").returncode == 0
+
+
+def test_they_are_played_to_the_online_decoder(folder):
+    facts = [json.loads(run(folder, "online", "rec.npz", "--covariates", "speed", "--json",
+                            *more).stdout) for more in ([], ["--covariates-file", "other.npz"])]
+    assert facts[0]["n_bin"] == facts[1]["n_bin"] > 0
+    said = folder[0]("decode", "online", "bare.npz", "--covariates", "speed").stderr
+    assert "no data set 'speed' for covariates" in said
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (["run", "rec.npz", "--covariates", "none"], "no data set 'none' for covariates"),
     (["run", "rec.npz", "--covariates", "short"], "short has 3 values"),
@@ -85,10 +124,14 @@ def test_python_decodes_with_them(folder):
     (["run", "rec.npz", "--covariates-file", "other.npz"], "depend on nothing"),
     (["predict", "bare.npz", "--model-file", "k.npz"], "no data set 'speed' for covariates"),
     (["em", "rec.npz", "--model-file", "k.npz", "--covariates", "theta"], "knows its own"),
+    (["events", "rec.npz", "--model-file", "k.npz", "--covariates", "theta"], "knows its own"),
+    (["events", "bare.npz", "--model-file", "k.npz", "--decoder", "states"],
+     "no data set 'speed' for covariates"),
+    (["events", "rec.npz", "--covariates-file", "other.npz"], "depend on nothing"),
 ])
 def test_what_is_refused(folder, words, said):
     if not (folder[1] / "k.npz").exists():
         run(folder, "fit", "rec.npz", "--covariates", "speed", "-o", "k.npz")
-    result = folder[0]("decode", *words, "-o", "x.npz" if words[0] == "em" else "x")
+    result = folder[0]("decode", *words, "-o", "x" if words[0] in ("run", "predict") else "x.npz")
     assert result.returncode in (2, 65), result.stderr
     assert said in result.stderr

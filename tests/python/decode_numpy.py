@@ -148,7 +148,8 @@ def random_walk(centers: Floats, variance: float) -> Floats:
 
 
 def filter_rows(initial: Floats, matrix: Floats, ll: Floats) -> tuple[Floats, Floats, float]:
-    """Filtered and predicted rows, and the log evidence."""
+    """Filtered and predicted rows, and the log evidence; matrix of all rows, or of each."""
+    steps = np.broadcast_to(matrix, (len(ll), *matrix.shape[-2:]))
     filtered, predicted = np.empty_like(ll), np.empty_like(ll)
     evidence, now = 0.0, initial
     for t, row in enumerate(ll):
@@ -159,17 +160,18 @@ def filter_rows(initial: Floats, matrix: Floats, ll: Floats) -> tuple[Floats, Fl
         filtered[t] = u / (u.sum() + EPS)
         with np.errstate(divide="ignore"):
             evidence += float(np.log(u.sum())) + peak
-        now = filtered[t] @ matrix
+        now = filtered[t] @ steps[t]
     return filtered, predicted, evidence
 
 
 def smooth_rows(matrix: Floats, filtered: Floats, predicted: Floats) -> Floats:
     found = filtered.copy()
+    steps = np.broadcast_to(matrix, (len(filtered), *matrix.shape[-2:]))
     for t in range(len(filtered) - 2, -1, -1):
         ratio = np.divide(
             found[t + 1], predicted[t + 1], out=np.zeros_like(found[t]), where=predicted[t + 1] != 0
         )
-        row = filtered[t] * (matrix @ ratio)
+        row = filtered[t] * (steps[t] @ ratio)
         found[t] = row / (row.sum() + EPS)
     return found
 

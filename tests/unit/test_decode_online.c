@@ -1,6 +1,7 @@
 // The online decoder against the offline one, and what it promises besides.
 #include "decode_hmm_dense.h"
 #include "decode_online_play.h"
+#include "systems/decode/states/hmm_model.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -306,6 +307,132 @@ static void nothing_is_allocated_while_it_runs(void **state)
     assert_true(atomic_load(&counter.n_live) == 0);
 }
 
+// ContFrag whose transitions depend on one covariate, and its design: an intercept and a wave.
+static double *open_varying(golden_model *m, tess_context *with)
+{
+    static const double coefficients[2 * 2 * 1] = {3, -1, 2, -4};
+    tess_decode_detector_config scalars;
+    tess_decode_detector_config_init(&scalars, sizeof scalars);
+    scalars.n_coefficient = 2;
+    scalars.coefficients = coefficients;
+    online_open_model(m, with, CONT_FRAG);
+    golden_model_detector(m, with, TESS_DECODE_MODEL_CONT_FRAG, &scalars);
+    double *design = calloc((size_t)m->observation.n_time, 2 * sizeof *design);
+    assert_non_null(design);
+    for (int64_t k = 0; k < m->observation.n_time; k++) {
+        design[2 * k] = 1;
+        design[2 * k + 1] = sin(0.1 * (double)k);
+    }
+    return design;
+}
+
+// The closed bins against the filter stepped with transitions made here.
+static void compare_with_steps(const golden_model *m, tess_context *with,
+                               const tess_decode_online *online, const double *design)
+{
+    const tess_hmm_model *hmm = &m->detector->hmm->model;
+    double *predicted = calloc((size_t)hmm->n_bin, sizeof *predicted);
+    double *filtered = calloc((size_t)hmm->n_bin, sizeof *filtered);
+    double *scratch = calloc((size_t)hmm->n_scratch, sizeof *scratch);
+    assert_true(predicted && filtered && scratch);
+    memcpy(predicted, m->detector->initial, (size_t)hmm->n_bin * sizeof *predicted);
+    for (int64_t k = 0; k < online->n_bin; k++) {
+        tess_decode_online_bin bin;
+        double transition[4], states[2];
+        const double odds[2] = {3 + 2 * design[2 * k + 1], -1 - 4 * design[2 * k + 1]};
+        for (int i = 0; i < 2; i++) {
+            transition[2 * i] = 1 / (1 + exp(-odds[i]));
+            transition[2 * i + 1] = 1 / (1 + exp(odds[i]));
+        }
+        assert_ok(tess_decode_online_get(online, k, &bin, sizeof bin));
+        tess_de_hmm_step(&with->cpu, m->detector->hmm, transition, bin.log_likelihood, predicted,
+                         filtered, states, scratch);
+        assert_true(fabs(states[0] - bin.state_probabilities[0]) < 1e-12);
+    }
+    free(predicted);
+    free(filtered);
+    free(scratch);
+}
+
+// Every bin with its own row, or all of them at once, is the offline filter with these rows; and
+// not one block is asked for.
+static void covariates_drive_the_transitions(void **state)
+{
+    (void)state;
+    unit_allocator counter;
+    unit_allocator_init(&counter, 0);
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 2;
+    config.allocator = &counter.table;
+    tess_context *counted = NULL;
+    assert_ok(tess_context_create(&config, &counted));
+    golden_model m;
+    double *design = open_varying(&m, counted);
+    int64_t n = 0, n_bin = 0;
+    online_event *events = online_events(&m, &n);
+    tess_decode_online *by_bin = online_open(counted, &m, 0);
+    tess_decode_online *at_once = online_open(counted, &m, 0);
+    const int64_t n_row = m.observation.n_time - 1;
+    const double width = by_bin->config.bin_width_s;
+    const long long before = atomic_load(&counter.n_alloc);
+    for (int64_t i = 0; i < n; i++) {
+        online_push(by_bin, &events[i]);
+        online_push(at_once, &events[i]);
+    }
+    for (int64_t k = 0; k < n_row; k++) {
+        const double due = m.time[0] + (double)(k + 1) * width + 1e-9;
+        assert_ok(tess_decode_online_advance_with(by_bin, due, design + 2 * k, 1, 2, &n_bin));
+        assert_int_equal(n_bin, 1);
+    }
+    const double end = m.time[n_row] + 1e-9;
+    assert_ok(tess_decode_online_advance_with(at_once, end, design, n_row, 2, &n_bin));
+    assert_int_equal(n_bin, n_row);
+    assert_true(atomic_load(&counter.n_alloc) == before);
+    online_check_same(by_bin, at_once);
+    compare_with_steps(&m, counted, by_bin, design);
+    tess_decode_online_destroy(by_bin);
+    tess_decode_online_destroy(at_once);
+    free(events);
+    free(design);
+    golden_model_close(&m);
+    tess_context_destroy(counted);
+}
+
+static void wrong_covariates_close_no_bin(void **state)
+{
+    (void)state;
+    golden_model m;
+    double *design = open_varying(&m, alone);
+    tess_decode_online *online = online_open(alone, &m, 0);
+    const double soon = m.time[3] + 1e-9;
+    int64_t n_bin = 0;
+    assert_fails(tess_decode_online_advance(online, soon, &n_bin), TESS_E_ARGUMENT, "covariates");
+    assert_ok(tess_decode_online_advance(online, m.time[0], &n_bin)); // nothing is due
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 2, 2, &n_bin), TESS_E_SHAPE,
+                 "2 rows and 3 bins");
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 4, 2, &n_bin), TESS_E_SHAPE,
+                 "4 rows and 3 bins");
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 0, 2, &n_bin), TESS_E_SHAPE,
+                 "0 rows");
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 3, 3, &n_bin), TESS_E_SHAPE,
+                 "3 columns");
+    design[5] = (double)NAN;
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 3, 2, &n_bin),
+                 TESS_E_NUMERIC, "row 2");
+    assert_int_equal(online->n_bin, 0);
+    assert_ok(tess_decode_online_advance_with(online, soon, design, 1, 2, &n_bin));
+    assert_int_equal(n_bin, 3);
+    tess_decode_online_destroy(online);
+    golden_model_detector(&m, alone, TESS_DECODE_MODEL_CONT_FRAG, NULL);
+    online = online_open(alone, &m, 0);
+    assert_fails(tess_decode_online_advance_with(online, soon, design, 1, 2, &n_bin), TESS_E_SHAPE,
+                 "depend on 0");
+    tess_decode_online_destroy(online);
+    free(design);
+    golden_model_close(&m);
+}
+
 // Whichever allocation fails, creation says so and leaves nothing behind.
 static void creation_survives_every_failure(void **state)
 {
@@ -419,6 +546,8 @@ int main(void)
         cmocka_unit_test(producers_push_while_bins_close),
         cmocka_unit_test(what_is_not_decoded_is_counted),
         cmocka_unit_test(nothing_is_allocated_while_it_runs),
+        cmocka_unit_test(covariates_drive_the_transitions),
+        cmocka_unit_test(wrong_covariates_close_no_bin),
         cmocka_unit_test(creation_survives_every_failure),
         cmocka_unit_test(unsuitable_models_are_refused),
         cmocka_unit_test(credible_sets_are_the_smallest),

@@ -93,6 +93,12 @@ typedef struct tess_decode_events_config {
     double checkpoint_every_s;  /* 60; 0: whenever there is a chance */
     int32_t resume;             /* 1: continue from checkpoint_dir if it holds this very test */
     int32_t keep_finished;      /* 1: it stays until tess_checkpoint_clear() */
+    /* Not in the table: of states whose transitions depend on covariates. A time bin of an event
+       has the row of the recording's bin that its middle is in, those before and after the first
+       and last row. Shuffles leave them where they are. */
+    int64_t n_covariate_time;
+    const double *covariate_time; /* [n_covariate_time] s, rising: where the rows begin */
+    const double *design;         /* [n_covariate_time][n_coefficient], as predictions take it */
 } tess_decode_events_config;
 
 TESS_API void tess_decode_events_config_init(tess_decode_events_config *config, size_t struct_size);
@@ -219,8 +225,8 @@ tess_decode_events_of_result(tess_context *ctx, const char *result_path, const c
  *
  * position  in  for states that need to know where the animal is; n_sample 0: none
  *
- * TESS_E_UNSUPPORTED for models of several environments and covariates; TESS_E_ARGUMENT where
- * event_bin is not the time bin of a state-space model.
+ * TESS_E_UNSUPPORTED for models of several environments; TESS_E_ARGUMENT where event_bin is not the
+ * time bin of a state-space model, or the covariates that its transitions depend on are missing.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_events_score(
     tess_context *ctx, tess_decode_events *events, const tess_decode_detector *detector,

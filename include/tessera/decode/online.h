@@ -44,7 +44,7 @@ TESS_API const tess_param_table *tess_decode_online_params(void);
  */
 typedef struct tess_decode_online tess_decode_online;
 
-/** The detector must be stationary; it is borrowed and must not be changed meanwhile. */
+/** The detector is borrowed and must not be changed meanwhile. */
 TESS_API TESS_MUST_CHECK tess_status
 tess_decode_online_create(tess_context *ctx, const tess_decode_detector *detector,
                           const tess_decode_online_config *config, tess_decode_online **out);
@@ -66,6 +66,20 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_online_push_position(tess_decod
 /** Closes every bin whose right edge plus delay is at or before now; *n_bin says how many. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_online_advance(tess_decode_online *online,
                                                                 double now, int64_t *n_bin);
+
+/**
+ * The same for a model whose transitions depend on covariates, which tess_decode_online_advance()
+ * refuses where a bin is due: what they are in the bins that this call closes.
+ *
+ * design [n_row][n_coefficient]  in  as predictions take it. n_row is 1, for all of these bins, or
+ *                                    their number: row k is of the k-th.
+ *
+ * TESS_E_SHAPE for another number of rows or coefficients, TESS_E_NUMERIC for a value that is not
+ * finite; then no bin is closed. A bin's row drives what is predicted for the next bin.
+ */
+TESS_API TESS_MUST_CHECK tess_status
+tess_decode_online_advance_with(tess_decode_online *online, double now, const double *design,
+                                int64_t n_row, int64_t n_coefficient, int64_t *n_bin);
 
 /** A finished bin; pointers live until n_history further bins are finished. */
 typedef struct tess_decode_online_bin {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from tessera.decode._keywords import EventKeywords
-    from tessera.decode._types import ArrayLike, PathLike
+    from tessera.decode._types import ArrayLike, Covariates, PathLike
     from tessera.decode.models._detector import DetectorBase
 
 __all__ = ["REASONS", "SCORES", "find", "score", "shuffle_test"]
@@ -133,6 +133,7 @@ def _call(
     progress: ProgressLike = None,
     report: PathLike | None = None,
     overwrite: bool = False,
+    design: Any = None,
     session: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     with Session(**(session or {})) as context:
@@ -149,6 +150,7 @@ def _call(
             progress=callback(progress),
             report=report,
             overwrite=overwrite,
+            design=design,
         )
 
 
@@ -258,9 +260,18 @@ def _run(
     options: Mapping[str, Any],
     steps: int,
     device: str | None,
+    time: ArrayLike | None,
+    covariates: Covariates | None,
     **more: Any,
 ) -> dict[str, Any]:
     data = _inputs(spike_times, features, position_time, position)
+    if covariates is not None and time is None:
+        raise ValidationError(
+            "discrete_transition_covariate_data needs time: when each of its values begins to hold"
+        )
+    if time is not None:
+        data["time"] = _data.vector(time, "time")
+        more["design"] = model._design_for(covariates, len(data["time"]))
     return _call(
         model._detector(device),
         data,
@@ -281,6 +292,8 @@ def score(
     *,
     position_time: ArrayLike | None = None,
     position: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    discrete_transition_covariate_data: Covariates | None = None,
     report: PathLike | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
@@ -299,6 +312,12 @@ def score(
         Spikes to decode, s and uV; features of clusterless models only.
     position_time, position : array, optional
         For models with a Local state, and for the speed of events that :func:`find` has not seen.
+    time : array, optional
+        When the values of the covariates begin to hold, s, as the ``time`` of ``predict()``.
+    discrete_transition_covariate_data : mapping of str to array, optional
+        Covariates of the transitions, one value per time; a time bin of an event has the value
+        that holds at its middle. Needed for ``decoder="states"`` where the transitions depend on
+        some; without it, those the model was fitted with, if they are as many as ``time``.
     report : path, optional
         Write an HTML report here; ``report_events`` of them are drawn, the most significant first.
     overwrite : bool
@@ -325,6 +344,8 @@ def score(
         options,
         _SCORE,
         device,
+        time,
+        discrete_transition_covariate_data,
         report=report,
         overwrite=overwrite,
         progress=progress,
@@ -340,6 +361,8 @@ def shuffle_test(
     *,
     position_time: ArrayLike | None = None,
     position: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    discrete_transition_covariate_data: Covariates | None = None,
     kinds: Sequence[str] | None = None,
     keep_statistics: bool = False,
     report: PathLike | None = None,
@@ -352,8 +375,10 @@ def shuffle_test(
 
     Parameters
     ----------
-    model, events, spike_times, spike_waveform_features, position_time, position
+    model, events, spike_times, spike_waveform_features, position_time, position, time
         As of :func:`score`.
+    discrete_transition_covariate_data : mapping of str to array, optional
+        As of :func:`score`; shuffles leave covariates at their times.
     kinds : sequence of str, optional
         Of 'column', 'field', 'time', 'marks', 'spikes' and 'units'; default the first three, and
         'marks' or, of sorted spikes, 'units'.
@@ -381,6 +406,8 @@ def shuffle_test(
         options,
         _SHUFFLE,
         device,
+        time,
+        discrete_transition_covariate_data,
         kinds=kinds,
         keep=keep_statistics,
         report=report,

@@ -9,6 +9,7 @@ import numpy as np
 from tessera import _core
 from tessera._core import Context
 from tessera.decode import _data
+from tessera.decode.exceptions import ValidationError
 from tessera.decode.models._detector import DetectorBase
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from tessera.decode._types import (
         ArrayLike,
+        Covariates,
         FinishedBin,
         OnlineLearned,
         OnlineStats,
@@ -77,7 +79,7 @@ class OnlineDecoder:
     Parameters
     ----------
     model : fitted detector
-        With transitions that do not depend on covariates; later changes of it have no effect.
+        Later changes of it have no effect.
     start : float
         Left edge of the first bin, in seconds.
     bin_width : float, optional
@@ -173,6 +175,8 @@ class OnlineDecoder:
         self._all_index = np.array(_core.decode_detector_info(detector)["all_index"])
         self._centers = model._bin_centers()
         self._states = list(model.state_names)
+        coefficients = model.discrete_transition_coefficients_
+        self._design = None if coefficients is None else model._design
         self._state_ind = model.state_ind_
         self._calls: dict[int, Any] = {}  # keeps triggers' functions alive
         # Its own, so that expectation maximisation of the model cannot change it meanwhile.
@@ -303,20 +307,41 @@ class OnlineDecoder:
         found["is_frozen"] = bool(found["is_frozen"])
         return cast("OnlineLearned", found)
 
-    def advance(self, now: float) -> int:
+    def advance(
+        self, now: float, discrete_transition_covariate_data: Covariates | None = None
+    ) -> int:
         """Close every bin that is due.
 
         Parameters
         ----------
         now : float
             The time, in seconds.
+        discrete_transition_covariate_data : mapping of str to float or array, optional
+            Where the transitions depend on covariates: what they are, a number for all bins that
+            are due, or one for each of them. They decide what is expected of the bin after.
 
         Returns
         -------
         int
             How many bins were closed.
         """
-        return _core.decode_online_advance(self._handle, float(now))
+        if discrete_transition_covariate_data is None:
+            return _core.decode_online_advance(self._handle, float(now))
+        return _core.decode_online_advance(
+            self._handle, float(now), self._rows_of(discrete_transition_covariate_data)
+        )
+
+    def _rows_of(self, covariates: Covariates) -> np.ndarray:
+        """Return the formula's columns at the covariates of bins."""
+        if self._design is None:
+            message = (
+                "discrete_transition_covariate_data is not used: the transitions of this decoder's "
+                "model do not depend on covariates"
+            )
+            raise ValidationError(message)
+        names = covariates.columns if hasattr(covariates, "columns") else covariates
+        rows = {name: np.atleast_1d(_data.array_of(covariates[name], name)) for name in names}
+        return np.ascontiguousarray(self._design.build(rows), dtype=np.float64)
 
     def get(self, bin: int) -> FinishedBin:  # noqa: A002
         """Return a finished bin.

@@ -22,10 +22,12 @@ static void spread_likelihood(events_room *room, const tess_events_event *event,
     }
 }
 
-static tess_status filter_and_smooth(events_room *room, int64_t n_time)
+static tess_status filter_and_smooth(events_room *room, const tess_events_event *event)
 {
+    const int64_t n_time = event->n_time;
     const tess_events_states *states = room->args->states;
     const tess_hmm_model *m = states->model;
+    const double *transition = states->transition + event->first_time * states->transition_stride;
     memcpy(room->predicted, states->initial, (size_t)m->n_bin * sizeof *room->predicted);
     const tess_stage_decode_hmm_filter filter = {.model = m,
                                                  .scratch = room->scratch,
@@ -33,7 +35,8 @@ static tess_status filter_and_smooth(events_room *room, int64_t n_time)
                                                  .ll = room->state_likelihood,
                                                  .ll_dtype = TESS_F64,
                                                  .dtype = TESS_F64,
-                                                 .transition = states->transition,
+                                                 .transition = transition,
+                                                 .transition_stride = states->transition_stride,
                                                  .predicted = room->predicted,
                                                  .filtered = room->smoothed,
                                                  .log_norm = room->log_norm};
@@ -47,7 +50,8 @@ static tess_status filter_and_smooth(events_room *room, int64_t n_time)
                                                  .n_row = n_time,
                                                  .dtype = TESS_F64,
                                                  .is_last = 1,
-                                                 .transition = states->transition,
+                                                 .transition = transition,
+                                                 .transition_stride = states->transition_stride,
                                                  .filtered = room->smoothed,
                                                  .next = room->predicted,
                                                  .acausal_states = room->state_rows,
@@ -80,7 +84,7 @@ tess_status tess_cpu_events_states(events_room *room, const tess_events_event *e
 {
     const int64_t n_place = room->args->track->n_place;
     spread_likelihood(room, event, ll, moved);
-    TESS_TRY(filter_and_smooth(room, event->n_time));
+    TESS_TRY(filter_and_smooth(room, event));
     *n_counted = 0;
     for (int64_t t = 0; t < event->n_time; t++) {
         double *place = room->posterior + t * n_place;

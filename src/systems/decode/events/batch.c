@@ -54,7 +54,11 @@ static double bytes_of(const tess_de_events_model *model, const tess_decode_even
     const double n_ll = model->states.model ? (double)model->states.model->n_ll : 0;
     const double rows = model->unit_rows ? 0 : n_spike * n_place;
     const double scores = 2 * (double)n_shuffle * TESS_EVENTS_N_SCORE; // as they come, and all
-    return 8 * (rows + 8 * n_spike + (double)event->n_bin * (n_ll + n_place) + scores);
+    const double pairs =
+        model->detector->info.n_coefficient > 0 && model->states.model
+            ? (double)(model->detector->info.n_state * model->detector->info.n_state)
+            : 0;
+    return 8 * (rows + 8 * n_spike + (double)event->n_bin * (n_ll + n_place + pairs) + scores);
 }
 
 // Additions of one shuffle of an event, roughly: lines, rows of spikes, steps of the states.
@@ -345,7 +349,11 @@ static tess_status fill_batch(tess_de_events_model *model, const tess_decode_eve
         batch->n_time += event->n_bin;
     }
     batch->rows = model->unit_rows ? model->unit_rows : lists.rows;
-    return model->states.model ? add_states(model, table, batch) : TESS_OK;
+    if (!model->states.model) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_de_events_transitions(model, table, batch));
+    return add_states(model, table, batch);
 }
 
 tess_status tess_de_events_batch_open(tess_de_events_model *model, const tess_decode_event *table,

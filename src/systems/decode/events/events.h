@@ -33,7 +33,7 @@ struct tess_decode_events {
     tess_decode_environment *env; // borrowed, of the model that scored; NULL: nobody has
     char problem[256];
     char identity[33]; // of the test; "": none was made
-    char hashes[160];  // of what was scored, an object of JSON; "": nothing was
+    char hashes[224];  // of what was scored, an object of JSON; "": nothing was
 };
 
 // Reasons that forbid a score.

@@ -147,12 +147,7 @@ static tess_status make_states(tess_de_events_model *model)
     if (model->in->config.decoder != TESS_DECODE_EVENT_STATES) {
         return TESS_OK;
     }
-    if (d->info.n_coefficient > 0) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "the model's transitions depend on covariates, which belong to the rows of the "
-                  "recording's time and not to time bins of events; take decoder memoryless, or a "
-                  "model fitted without covariates");
-    }
+    TESS_TRY(tess_de_events_check_covariates(model));
     if (d->info.n_state > TESS_DECODE_EVENT_MAX_STATE) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "events are decoded by up to %d states; the model has %d",
                   TESS_DECODE_EVENT_MAX_STATE, d->info.n_state);

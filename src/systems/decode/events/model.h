@@ -4,7 +4,7 @@
 
 #include "stage/decode_events.h"
 #include "systems/decode/events/events.h"
-#include "systems/decode/states/detector.h"
+#include "systems/decode/states/fingerprint.h"
 
 // Routes through an environment along which lines are laid: none on a plane.
 TESS_MUST_CHECK tess_status tess_de_routes_make(tess_blocks *blocks,
@@ -24,7 +24,8 @@ typedef struct tess_de_events_model {
     double width;                   // of a time bin, s
     double scale;
     tess_events_track track;
-    tess_events_states states; // model NULL: bins are decoded alone. added: of the open batch
+    tess_events_states states; // model NULL: bins are decoded alone. added, and transitions that
+                               // depend on covariates: of the open batch
     const double *unit_rows;   // [n_electrode][P] of sorted spikes; NULL: rows by spike
     const double *ground;      // [n_electrode][P]
     tess_blocks blocks;
@@ -61,6 +62,14 @@ TESS_MUST_CHECK tess_status tess_de_events_batch_size(const tess_de_events_model
 int64_t tess_de_events_batch_shuffles(const tess_de_events_model *model,
                                       const tess_decode_event *table, const int64_t *index,
                                       int64_t n, int64_t n_shuffle);
+// covariates.c: whether transitions have what they depend on; the transitions of a batch's bins.
+TESS_MUST_CHECK tess_status tess_de_events_check_covariates(const tess_de_events_model *model);
+TESS_MUST_CHECK tess_status tess_de_events_transitions(tess_de_events_model *model,
+                                                       const tess_decode_event *table,
+                                                       tess_de_events_batch *batch);
+// What scores and tests are of, as hashes.
+void tess_de_events_fingerprint(const tess_de_events_input *in,
+                                const tess_decode_detector *detector, tess_de_fingerprint *out);
 // The stage's arguments but for kind and results.
 tess_stage_decode_events tess_de_events_stage(const tess_de_events_model *model,
                                               const tess_de_events_batch *batch);

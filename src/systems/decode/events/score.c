@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/watch.h"
-#include "systems/decode/states/fingerprint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -247,18 +246,17 @@ static void note_inputs(tess_decode_events *events, const tess_de_events_input *
                         const tess_decode_detector *detector)
 {
     tess_de_fingerprint found;
-    tess_decode_observation o;
-    char model[33], spikes[33], position[33];
-    tess_decode_observation_init(&o, sizeof o);
-    o.spikes = in->spikes;
-    o.position = in->position;
-    tess_de_fingerprint_make(detector, &o, NULL, &found);
+    char model[33], spikes[33], position[33], design[33];
+    tess_de_events_fingerprint(in, detector, &found);
     tess_hash_text(found.model, model);
     tess_hash_text(found.spikes, spikes);
     tess_hash_text(found.position, position);
+    tess_hash_text(found.design, design);
+    const bool has_design = found.n_time > 0;
     snprintf(events->hashes, sizeof events->hashes,
-             "{\"model\": \"%s\", \"spikes\": \"%s\", \"position\": \"%s\"}", model, spikes,
-             position);
+             "{\"model\": \"%s\", \"spikes\": \"%s\", \"position\": \"%s\"%s%s%s}", model, spikes,
+             position, has_design ? ", \"design\": \"" : "", has_design ? design : "",
+             has_design ? "\"" : "");
 }
 
 tess_status tess_decode_events_score(tess_context *ctx, tess_decode_events *events,

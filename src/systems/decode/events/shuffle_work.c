@@ -3,7 +3,6 @@
 #include "systems/decode/events/shuffle.h"
 
 #include "base/status.h"
-#include "systems/decode/states/fingerprint.h"
 
 enum { N_SCORE = TESS_DECODE_EVENT_N_SCORE };
 
@@ -29,13 +28,9 @@ static void identify(tess_context *ctx, const tess_de_events_input *in,
     const tess_param_table *tables[] = {tess_decode_events_params()};
     const void *configs[] = {&in->config};
     tess_de_fingerprint fingerprint;
-    tess_decode_observation o;
-    tess_decode_observation_init(&o, sizeof o);
-    o.spikes = in->spikes;
-    o.position = in->position;
     tess_hash width = {0, 0};
     tess_de_mix_doubles(&width, &in->config.model_bin, 1);
-    tess_de_fingerprint_make(detector, &o, NULL, &fingerprint);
+    tess_de_events_fingerprint(in, detector, &fingerprint);
     // Log intensities are the device's.
     tess_identity_init(id, ctx, "decode.events", ctx->device->backend->name);
     tess_identity_add_settings(id, NULL, tables, configs, 1, "|report_events|");

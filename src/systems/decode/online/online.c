@@ -33,10 +33,6 @@ static tess_status check_encoding(const tess_decode_detector *d, int64_t k)
 
 static tess_status check_detector(const tess_decode_detector *d)
 {
-    if (d->info.n_coefficient > 0) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "detector: its transitions depend on covariates, which are "
-                                      "not known of bins to come; pass one fitted without them");
-    }
     if (d->n_encoding == 0) {
         TESS_FAIL(TESS_E_ARGUMENT, "detector: has no encoding model to decode with");
     }
@@ -147,10 +143,13 @@ static tess_status take_bins(tess_decode_online *online)
     online->sums = take(online, online->n_value, sizeof(double));
     online->values = take(online, online->n_value, sizeof(float));
     online->mark = take(online, most_features(online), sizeof(float));
+    online->transition =
+        take(online, (int64_t)d->info.n_state * d->info.n_state, sizeof *online->transition);
     online->step_scratch = take(online, (int64_t)tess_de_hmm_scratch_bytes(d->hmm), 1);
     online->history = take(online, online->config.n_history, sizeof *online->history);
     if (!online->predicted || !online->order || !online->modifier || !online->sums ||
-        !online->values || !online->mark || !online->step_scratch || !online->history) {
+        !online->values || !online->mark || !online->transition || !online->step_scratch ||
+        !online->history) {
         return TESS_E_MEMORY;
     }
     for (int64_t k = 0; k < online->config.n_history; k++) {

@@ -135,6 +135,7 @@ struct tess_decode_online {
     float *values;    // [n_value] of one spike
     float *mark;
     void *spike_scratch;
+    double *transition; // [n_state][n_state] of the open bin, where it depends on covariates
     void *step_scratch;
     online_slot *history;
     tess_decode_online_stats stats;

@@ -100,7 +100,25 @@ static void note_latency(tess_decode_online *online, const tess_decode_online_bi
     stats->n_spike += bin->n_spike;
 }
 
-static tess_status close_bin(tess_decode_online *online, double now)
+// What the bins that an advance closes depend on; n_row 0: on nothing.
+typedef struct covariates {
+    const double *design; // [n_row][n_coefficient]
+    int64_t n_row;
+} covariates;
+
+// The transitions out of the bin that is the k-th of an advance.
+static const double *transition_of(tess_decode_online *online, const covariates *given, int64_t k)
+{
+    const tess_decode_detector *d = online->detector;
+    if (given->n_row == 0) {
+        return d->discrete_transition;
+    }
+    tess_de_transition_rows(d, given->design, given->n_row == 1 ? 0 : k, 1, online->transition);
+    return online->transition;
+}
+
+static tess_status close_bin(tess_decode_online *online, double now, const covariates *given,
+                             int64_t k)
 {
     const tess_decode_detector *d = online->detector;
     const int64_t number = online->n_bin;
@@ -128,7 +146,7 @@ static tess_status close_bin(tess_decode_online *online, double now)
     TESS_TRY(tess_de_online_modify(online, left, slot->ll));
     const int64_t middle_ns = tess_now_ns();
     slot->bin.log_norm =
-        tess_de_hmm_step(&online->device, d->hmm, d->discrete_transition, slot->ll,
+        tess_de_hmm_step(&online->device, d->hmm, transition_of(online, given, k), slot->ll,
                          online->predicted, slot->posterior, slot->states, online->step_scratch);
     describe(online, slot);
     const int64_t end_ns = tess_now_ns();
@@ -140,6 +158,27 @@ static tess_status close_bin(tess_decode_online *online, double now)
     return TESS_OK;
 }
 
+// Whether a bin, counted from the open one, is due.
+static int is_due(const tess_decode_online *online, int64_t bin, double now)
+{
+    const tess_decode_online_config *c = &online->config;
+    return c->start_s + (double)(online->n_bin + bin + 1) * c->bin_width_s + c->delay_s <= now;
+}
+
+static tess_status advance(tess_decode_online *online, double now, const covariates *given,
+                           int64_t *n_bin)
+{
+    const tess_decode_online_config *c = &online->config;
+    while (is_due(online, 0, now)) {
+        TESS_TRY(close_bin(online, now, given, *n_bin));
+        ++*n_bin;
+    }
+    if (online->learner && *n_bin > 0) {
+        tess_de_learn_after_bin(online, c->start_s + (double)online->n_bin * c->bin_width_s);
+    }
+    return TESS_OK;
+}
+
 tess_status tess_decode_online_advance(tess_decode_online *online, double now, int64_t *n_bin)
 {
     tess_error_clear();
@@ -147,15 +186,52 @@ tess_status tess_decode_online_advance(tess_decode_online *online, double now, i
     if (!isfinite(now)) {
         TESS_FAIL(TESS_E_ARGUMENT, "now is %g; a time is expected", now);
     }
-    const tess_decode_online_config *c = &online->config;
-    while (c->start_s + (double)(online->n_bin + 1) * c->bin_width_s + c->delay_s <= now) {
-        TESS_TRY(close_bin(online, now));
-        ++*n_bin;
+    if (online->detector->info.n_coefficient > 0 && is_due(online, 0, now)) {
+        TESS_FAIL(TESS_E_ARGUMENT, "the model's transitions depend on covariates; give those of "
+                                   "the bins that are closed, with tess_decode_online_advance_with "
+                                   "or discrete_transition_covariate_data");
     }
-    if (online->learner && *n_bin > 0) {
-        tess_de_learn_after_bin(online, c->start_s + (double)online->n_bin * c->bin_width_s);
+    const covariates none = {0};
+    return advance(online, now, &none, n_bin);
+}
+
+static tess_status check_design(const tess_decode_online *online, double now, const double *design,
+                                int64_t n_row, int64_t n_coefficient)
+{
+    if (n_coefficient != online->detector->info.n_coefficient || n_coefficient == 0) {
+        TESS_FAIL(TESS_E_SHAPE, "design has %lld columns; the model's transitions depend on %lld",
+                  (long long)n_coefficient, (long long)online->detector->info.n_coefficient);
+    }
+    if (n_row < 1 ||
+        (n_row > 1 && (is_due(online, n_row, now) || !is_due(online, n_row - 1, now)))) {
+        int64_t n_due = 0;
+        while (is_due(online, n_due, now)) {
+            n_due++;
+        }
+        TESS_FAIL(TESS_E_SHAPE, "design has %lld rows and %lld bins are due; give one or as many",
+                  (long long)n_row, (long long)n_due);
+    }
+    for (int64_t i = 0; i < n_row * n_coefficient; i++) {
+        if (!isfinite(design[i])) {
+            TESS_FAIL(TESS_E_NUMERIC, "design: row %lld holds %g; finite numbers expected",
+                      (long long)(i / n_coefficient), design[i]);
+        }
     }
     return TESS_OK;
+}
+
+tess_status tess_decode_online_advance_with(tess_decode_online *online, double now,
+                                            const double *design, int64_t n_row,
+                                            int64_t n_coefficient, int64_t *n_bin)
+{
+    tess_error_clear();
+    *n_bin = 0;
+    if (!isfinite(now)) {
+        TESS_FAIL(TESS_E_ARGUMENT, "now is %g; a time is expected", now);
+    }
+    TESS_TRY(check_design(online, now, design, n_row, n_coefficient));
+    const covariates given = {design, n_row};
+    return advance(online, now, &given, n_bin);
 }
 
 tess_status tess_decode_online_get(const tess_decode_online *online, int64_t bin,

@@ -290,6 +290,10 @@ static tess_hash identity_of(const tess_decode_online *online)
     tess_hash_mix(&hash, &c->bin_width_s, sizeof c->bin_width_s);
     tess_hash_mix(&hash, d->discrete_transition,
                   (size_t)(d->info.n_state * d->info.n_state) * sizeof(double));
+    if (d->info.n_coefficient > 0) {
+        const int64_t n = d->info.n_coefficient * d->info.n_state * (d->info.n_state - 1);
+        tess_hash_mix(&hash, d->coefficients, (size_t)n * sizeof(double));
+    }
     for (int32_t k = 0; k < online->n_encoding; k++) {
         const tess_decode_encoding_info *info = &online->encodings[k].encoding->info;
         tess_hash_mix(&hash, info->summed_ground_intensity,
