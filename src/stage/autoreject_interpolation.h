@@ -38,6 +38,8 @@ typedef struct tess_stage_autoreject_augment {
 //
 //   out[k][t] = sum_i w[k][i] x[epoch[j]][rows[i]][t],  k = first[j]..first[j+1]-1,  i in order
 //
+// for each of n_part parts of x and out, which lie stride_part and out_stride_part items apart.
+//
 // rows  in   [n_chan] where channel i of the n_chan is in an epoch of x; NULL: at i
 // epoch in   [n_repair] indices into x; NULL: 0, 1, ...
 // first in   [n_repair + 1] ascending; rows of bad, w and out count from first[0]
@@ -59,6 +61,9 @@ typedef struct tess_stage_autoreject_repair {
     int64_t width;
     int64_t stride_epoch;
     int64_t stride_chan;
+    int64_t n_part;
+    int64_t stride_part;
+    int64_t out_stride_part;
 } tess_stage_autoreject_repair;
 
 // Dot products of the lead fields of MEG coils in a sphere: sums over pairs of integration points,

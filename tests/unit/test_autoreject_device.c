@@ -24,7 +24,6 @@ static tess_context *open_context(const char *device, uint64_t device_limit)
 static int set_up(void **state)
 {
     (void)state;
-    setenv("TESSERA_AUTOREJECT_CUDA_UNTESTED", "1", 1);
     on_cpu = open_context("cpu", 0);
     on_gpu = open_context("cuda", 0);
     if (!on_gpu) {

@@ -220,7 +220,7 @@ static void augmented_gradiometers_are_the_originals(void **state)
     tess_autoreject_interpolation_config_init(&config, sizeof config);
     config.meg_dots = TESS_AUTOREJECT_DOTS_TABLE;
     tess_ar_repairer *r = NULL;
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &t.s, grads, n, &config, &r));
+    assert_ok(tess_ar_repairer_create(ctx, &t.s, grads, n, &config, &r));
     const double *w = NULL;
     assert_ok(tess_ar_repairer_leave_one_out(r, &w));
     double *all = golden_f64(ctx, MEG, "X", NULL);
@@ -379,7 +379,7 @@ static void sets_are_prepared_once(void **state)
     int64_t n = 0;
     test_sensors t = helmet(ctx, grads, &n);
     tess_ar_repairer *r = NULL;
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &t.s, grads, n, NULL, &r));
+    assert_ok(tess_ar_repairer_create(ctx, &t.s, grads, n, NULL, &r));
     const uint64_t words[4] = {0x21, 0x8000000002, 0x21, 1};
     const tess_ar_bad_set sets[4] = {{words}, {words + 1}, {words + 2}, {words + 3}};
     assert_ok(tess_ar_repairer_prepare(r, sets, 3));

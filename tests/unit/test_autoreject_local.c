@@ -71,8 +71,7 @@ static problem make(tess_context *ctx, int64_t n_epoch, int64_t n_chan, int64_t 
     p.folds = malloc((size_t)(n_fold * n_epoch));
     assert_ok(tess_ar_contiguous_folds(n_epoch, n_fold, p.folds));
     vote(ctx, &p, 0.8);
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &p.data.sensors, p.channels, n_chan, NULL,
-                                      &p.repairer));
+    assert_ok(tess_ar_repairer_create(ctx, &p.data.sensors, p.channels, n_chan, NULL, &p.repairer));
     return p;
 }
 

@@ -80,8 +80,8 @@ static golden open_golden(tess_context *ctx, const char *file)
                                            .n_chan = g.data.n_chan,
                                            .memory_bytes = UINT64_MAX};
     assert_ok(tess_ar_store_create(ctx, &request, &g.store));
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &g.data.sensors, g.channels, g.data.n_chan,
-                                      NULL, &g.repairer));
+    assert_ok(tess_ar_repairer_create(ctx, &g.data.sensors, g.channels, g.data.n_chan, NULL,
+                                      &g.repairer));
     return g;
 }
 

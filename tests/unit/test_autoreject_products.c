@@ -118,7 +118,8 @@ static void repair(int32_t n_thread, bool is_in_place)
                                             .n_chan = N_CHAN,
                                             .width = WIDTH,
                                             .stride_epoch = N_ROW * WIDTH,
-                                            .stride_chan = WIDTH};
+                                            .stride_chan = WIDTH,
+                                            .n_part = 1};
     run(ctx, TESS_STAGE_AUTOREJECT_REPAIR, &a, sizeof a);
     for (int64_t j = 0; j < N_REPAIR; j++) {
         for (int64_t k = first[j] - first[0]; k < first[j + 1] - first[0]; k++) {
@@ -151,11 +152,48 @@ static void repairs_are_products(void **state)
     }
 }
 
+// Parts of an epoch are what as many calls would give.
+static void parts_are_repaired_alike(void **state)
+{
+    (void)state;
+    enum { N_PART = 3, PART = 7 * N_ROW * WIDTH + 5, OUT = 10 * WIDTH + 2 };
+    tess_context *ctx = unit_context(2, 0);
+    double *w = some(10 * N_CHAN, 0.3), *x = some(N_PART * PART, 1.1);
+    double want[N_PART * OUT] = {0}, got[N_PART * OUT] = {0};
+    tess_stage_autoreject_repair a = {.rows = rows,
+                                      .epoch = epoch,
+                                      .first = first,
+                                      .bad = bad,
+                                      .w = w,
+                                      .n_repair = N_REPAIR,
+                                      .n_chan = N_CHAN,
+                                      .width = WIDTH,
+                                      .stride_epoch = N_ROW * WIDTH,
+                                      .stride_chan = WIDTH,
+                                      .n_part = 1};
+    for (int64_t i = 0; i < N_PART; i++) {
+        a.x = x + i * PART;
+        a.out = want + i * OUT;
+        run(ctx, TESS_STAGE_AUTOREJECT_REPAIR, &a, sizeof a);
+    }
+    a.x = x;
+    a.out = got;
+    a.n_part = N_PART;
+    a.stride_part = PART;
+    a.out_stride_part = OUT;
+    run(ctx, TESS_STAGE_AUTOREJECT_REPAIR, &a, sizeof a);
+    assert_memory_equal(got, want, sizeof got);
+    free(w);
+    free(x);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(augmentation_is_the_product),
         cmocka_unit_test(repairs_are_products),
+        cmocka_unit_test(parts_are_repaired_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

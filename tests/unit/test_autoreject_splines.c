@@ -116,7 +116,7 @@ static void sets_of(tess_context *ctx, const char *geometry)
     n /= 3;
     test_sensors sensors = sensors_make(TESS_AUTOREJECT_EEG, pos, n, 3);
     tess_ar_repairer *r = NULL;
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &sensors.s, sensors.all, n, NULL, &r));
+    assert_ok(tess_ar_repairer_create(ctx, &sensors.s, sensors.all, n, NULL, &r));
     assert_true(tess_ar_repairer_can(r));
     const double *loo = NULL;
     assert_ok(tess_ar_repairer_leave_one_out(r, &loo));
@@ -165,7 +165,7 @@ static void ways_agree(void **state)
     double *pos = spiral(N);
     test_sensors sensors = sensors_make(TESS_AUTOREJECT_EEG, pos, N, 3);
     tess_ar_repairer *r = NULL;
-    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &sensors.s, sensors.all, N, NULL, &r));
+    assert_ok(tess_ar_repairer_create(ctx, &sensors.s, sensors.all, N, NULL, &r));
     for (int64_t n_bad = 1; n_bad < N; n_bad++) {
         int32_t bad[N];
         int64_t from[N];

@@ -11,7 +11,8 @@ import numpy as np
 
 from tessera import _core
 from tessera._lib import warn
-from tessera.autoreject import _files
+from tessera.autoreject import _files, _gpu_arrays
+from tessera.autoreject._device import cuda_index
 from tessera.autoreject._epochs import (
     EpochsFile,
     Recording,
@@ -285,7 +286,7 @@ class TransformMixin(FitMixin):
         Parameters
         ----------
         X : array, shape (n_epochs, n_channels, n_times)
-            Not changed.
+            Not changed. One of torch or CuPy on a GPU is repaired there, and so is the result.
         return_log : bool, default False
             Return the log, too.
         reject_log : RejectLog or None
@@ -305,15 +306,21 @@ class TransformMixin(FitMixin):
         self._check_fitted()
         if not hasattr(self, "_sensors"):
             raise _core.ArgumentError("transform_array: this was not fitted by fit_array")
-        data = np.asarray(X)
+        data: Any = X if cuda_index(X) is not None else np.asarray(X)
         recording = Recording(self._sensors, data, self._shape[1])
         log = self._given_log(recording, reject_log)
         dropped = _dropped(log, drop, drop_partial)
         # Taking the kept epochs copies them; large epochs should not be copied twice.
-        kept = np.ascontiguousarray(data[~dropped], np.float64)
+        kept = (
+            np.ascontiguousarray(data[~dropped], np.float64)
+            if recording.device is None
+            else _gpu_arrays.take_epochs(data, ~dropped)
+        )
         self._repair(self._sensors, kept, log, ~dropped)
         self._warn_of_nothing_left(dropped)
-        if data.dtype.kind == "f":
+        if recording.device is not None:
+            kept = _gpu_arrays.as_kind_of(kept, data)
+        elif data.dtype.kind == "f":
             kept = kept.astype(data.dtype, copy=False)
         return (kept, log) if return_log else kept
 

@@ -73,9 +73,9 @@ def get_backend_names() -> list[str]:
     Returns
     -------
     list of str
-        'cpu' alone: autoreject does not run on a GPU yet.
+        'cpu', and 'cuda' where there is a GPU that can be used.
     """
-    return ["cpu"]
+    return ["cpu", "cuda"] if detect_hardware()["cuda"] else ["cpu"]
 
 
 def _notice(key: str, message: str) -> None:
@@ -110,12 +110,27 @@ def is_gpu(name: str | None) -> bool:
     return name is not None and _FOREIGN.get(name, name).startswith("cuda")
 
 
+def no_gpu() -> str:
+    """Say why there is no GPU."""
+    try:
+        with Session(device="cuda"):
+            return "there is one now; call clear_backend_cache()"
+    except Exception as error:
+        return str(error)
+
+
 def usable_backend(name: str | None) -> str:
-    """Return 'cpu', with a warning if another backend was named."""
-    if is_gpu(name):
-        _notice(f"{name}", f"backend {name!r}: autoreject does not run on a GPU yet; 'cpu' is used")
-    elif name is not None and _FOREIGN.get(name, name) not in _NAMES:
-        _notice(name, f"backend {name!r} does not exist; 'cpu' is used")
+    """Return the backend of a name: 'cpu' or 'cuda'; with a warning if it cannot be had."""
+    ours = None if name is None else _FOREIGN.get(name, name)
+    if ours is not None and ours not in _NAMES and not is_gpu(ours):
+        _notice(ours, f"backend {name!r} does not exist; 'cpu' is used")
+        return "cpu"
+    if ours == "cpu":
+        return "cpu"
+    if detect_hardware()["cuda"]:
+        return ours if is_gpu(ours) and ours is not None else "cuda"
+    if is_gpu(ours):
+        _notice(f"{name}", f"backend {name!r}: {no_gpu()}; 'cpu' is used")
     return "cpu"
 
 

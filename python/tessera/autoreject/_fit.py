@@ -156,14 +156,14 @@ def type_fits(info: dict[str, Any]) -> list[TypeFit]:
         counts = _copied(entry["n_candidate"])
         curves = []
         if counts is not None and entry["candidates"] is not None:
-            ends = np.cumsum(counts)[:-1]
-            curves = list(
-                zip(
-                    np.split(np.array(entry["candidates"]), ends),
-                    np.split(np.array(entry["candidate_objectives"]), ends),
-                    strict=True,
-                )
+            places, objectives = (
+                np.array(entry[name]) for name in ("candidates", "candidate_objectives")
             )
+            ends = np.cumsum(counts).tolist()
+            curves = [
+                (places[begin:end], objectives[begin:end])
+                for begin, end in zip([0, *ends[:-1]], ends, strict=True)
+            ]
         is_whole = entry["consensus_index"] >= 0 or entry["loss"] is not None
         fits.append(
             TypeFit(
@@ -360,4 +360,5 @@ def repair(sensors: Sensors, data: Any, picks: Any, bad: Any, settings: Settings
             progress=bars(settings.verbose),
         )
 
-    settings.run(call, data.nbytes)
+    there = _device.cuda_index(data)
+    settings.run(call, data.nbytes, None if there is None else f"cuda:{there}")

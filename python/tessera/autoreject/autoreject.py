@@ -105,8 +105,9 @@ class AutoReject(TransformMixin):
         or ``cv='auto'``: 10, 20, 40 ... 160, until consensus and n_interpolate are the same three
         times in a row; ``n_splits_`` tells how many it took.
     device : {'auto', 'cpu', 'cuda', 'cuda:1', ...}
-        Where to compute. 'auto' is the CPU, 'cuda' an error: the stages of a fit are written for
-        GPUs, but have not run on one; TESSERA_AUTOREJECT_CUDA_UNTESTED=1 lets them.
+        Where to compute. 'auto': a GPU where there is one and the epochs are 64 MB or more in
+        double precision, or are there already; else the CPU. Thresholds, losses and decisions have
+        the same bits on both.
     precision : {'float64', 'float32'}
         'float32' rounds the samples first; all sums are in double precision in either case.
     meg_dots : {'direct', 'lut'}

@@ -1,9 +1,11 @@
-"""The names of the plan for a GPU version of autoreject, as far as they are true.
+"""The names of the plan for a GPU version of autoreject.
 
-There is one backend, ``cpu``: autoreject does not run on a GPU yet. Of its steps only peak-to-peak
-does (:func:`tessera.autoreject.ptp` with ``device="cuda"``). Asking for another is an error; one
-that TESSERA_BACKEND or AUTOREJECT_BACKEND names is a warning, and the CPU is used. DeviceArray,
-to_device, to_host and GPUPipeline work on it, so that scripts written for the plan run.
+``cpu`` is always there; ``cuda`` where there is a GPU. Arrays on a GPU are those of torch, CuPy or
+JAX (DLPack): :func:`to_device` copies NumPy's to one of torch or CuPy. Peak-to-peak, fits and
+repairs run on Tessera's kernels; median, correlation and matmul outside a fit are those of NumPy or
+of the library whose array it is, which computes where the array is. Asking for a GPU that is not
+there is an error; one that TESSERA_BACKEND or AUTOREJECT_BACKEND names is a warning that says why,
+and the CPU is used.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera.autoreject import _device
-from tessera.autoreject._device import detect_hardware, get_backend_names
+from tessera.autoreject import _device, _gpu_arrays
+from tessera.autoreject._device import cuda_index, detect_hardware, get_backend_names
 from tessera.autoreject._ptp import ptp
 
 __all__ = [
@@ -33,19 +35,13 @@ __all__ = [
 
 _backends: dict[str | None, Backend] = {}
 
-_NO_GPU = (
-    "autoreject does not run on a GPU yet; use AutoReject(n_jobs=-1), which takes all cores. "
-    "Peak-to-peak does: tessera.autoreject.ptp(x, device='cuda')"
-)
-
-
 class DeviceArray:
     """An array where a backend keeps it.
 
     Parameters
     ----------
     data : array
-        NumPy's.
+        NumPy's, or on a GPU that of torch, CuPy or JAX.
     backend : Backend
         That made it.
     """
@@ -58,8 +54,9 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Return 'cpu', the only one there is."""
-        return self.backend.device
+        """Return where it is: 'cpu', 'cuda:0', ..."""
+        index = cuda_index(self.data)
+        return "cpu" if index is None else f"cuda:{index}"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,25 +79,17 @@ class DeviceArray:
         Returns
         -------
         ndarray
-            Not copied.
+            Not copied where it is in the host's memory.
         """
-        return self.backend.to_numpy(self)
+        return _gpu_arrays.to_numpy(self.data)
 
-    def to_host(self) -> Any:
-        """Return what :meth:`numpy` returns.
-
-        Returns
-        -------
-        ndarray
-            Not copied.
-        """
-        return self.numpy()
+    to_host = numpy
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> DeviceArray:
-        return DeviceArray(np.asarray(self.data)[key], self.backend)
+        return DeviceArray(self.data[key], self.backend)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.numpy(), dtype)
@@ -128,25 +117,24 @@ def is_device_array(value: Any) -> bool:
 class Backend:
     """Operations on arrays; each takes a DeviceArray or NumPy's and returns NumPy's unless told.
 
-    Peak-to-peak runs on Tessera's kernels; the other operations have no stage of their own outside
-    a fit and are NumPy's.
+    On a GPU the operations run there, and return arrays of the library of their arguments if told.
 
     Parameters
     ----------
-    name : {'cpu'}
-        Another one is an error.
+    name : {'cpu', 'cuda', 'cuda:1', ...}
+        One that does not exist is an error.
     """
 
     def __init__(self, name: str) -> None:
-        if isinstance(name, str) and _device.is_gpu(name):
-            raise _core.DeviceError(f"backend {name!r}: {_NO_GPU}")
-        if name != "cpu":
+        is_gpu = isinstance(name, str) and _device.is_gpu(name)
+        if is_gpu and not detect_hardware()["cuda"]:
+            raise _core.DeviceError(f"backend {name!r}: {_device.no_gpu()}")
+        if name != "cpu" and not is_gpu:
             raise _core.ArgumentError(
-                f"name: {name!r} does not exist; there is one backend, 'cpu'. get_backend() gives "
-                f"it"
+                f"name: {name!r} does not exist; there are {', '.join(get_backend_names())}"
             )
-        self.name = name
-        self.device = name
+        self.name = "cuda" if is_gpu else "cpu"
+        self.device = name if not is_gpu or ":" in name else "cuda:0"
 
     def __repr__(self) -> str:
         return f"<Backend {self.name}>"
@@ -164,7 +152,19 @@ class Backend:
         DeviceArray
             The same values.
         """
-        return data if is_device_array(data) else DeviceArray(np.asarray(data), self)
+        if isinstance(data, DeviceArray) and data.backend.device == self.device:
+            return data
+        return DeviceArray(self._there(data), self)
+
+    def _there(self, data: Any) -> Any:
+        """Return the array of data where this backend works: itself, or a copy."""
+        values = data.data if is_device_array(data) else data
+        if self.name == "cpu":
+            return _gpu_arrays.to_numpy(values)
+        index = int(self.device.split(":")[1])
+        if cuda_index(values) == index:
+            return values
+        return _gpu_arrays.to_gpu(_gpu_arrays.to_numpy(values), index)
 
     def to_numpy(self, data: Any) -> Any:
         """Return NumPy's array of data.
@@ -179,22 +179,9 @@ class Backend:
         ndarray
             The values, not copied if they need not be.
         """
-        return np.asarray(data.data if is_device_array(data) else data)
+        return _gpu_arrays.to_numpy(data.data if is_device_array(data) else data)
 
-    def to_host(self, data: Any) -> Any:
-        """Return what :meth:`to_numpy` returns.
-
-        Parameters
-        ----------
-        data : DeviceArray or array
-            Values.
-
-        Returns
-        -------
-        ndarray
-            The values, not copied if they need not be.
-        """
-        return self.to_numpy(data)
+    to_host = to_numpy
 
     def is_on_device(self, data: Any) -> bool:
         """Return whether data belongs to this backend.
@@ -207,12 +194,19 @@ class Backend:
         Returns
         -------
         bool
-            True for a DeviceArray of this backend.
+            True for a DeviceArray of this backend, and for an array of torch, CuPy or JAX on its
+            GPU.
         """
-        return is_device_array(data) and data.backend.name == self.name
+        values = data.data if is_device_array(data) else data
+        index = cuda_index(values)
+        if index is not None:
+            return self.device == f"cuda:{index}"
+        return is_device_array(data) and self.name == "cpu"
 
     def _give(self, result: Any, keep_on_device: bool) -> Any:
-        return DeviceArray(np.asarray(result), self) if keep_on_device else result
+        if keep_on_device:
+            return DeviceArray(np.asarray(result) if self.name == "cpu" else result, self)
+        return result if self.name == "cpu" else _gpu_arrays.to_numpy(result)
 
     def ptp(self, data: Any, axis: int = -1, *, keep_on_device: bool = False) -> Any:
         """Return the largest minus the smallest value along an axis.
@@ -231,12 +225,10 @@ class Backend:
         ndarray or DeviceArray
             Without the axis.
         """
-        values = self.to_numpy(data)
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-        rows = np.moveaxis(values, axis, -1)
-        shape = rows.shape[:-1]
-        flat = np.ascontiguousarray(rows).reshape(-1, 1, rows.shape[-1])
+        values = self._there(data)
+        rows = _gpu_arrays.rows_of(values, axis)
+        shape = tuple(rows.shape[:-1])
+        flat = rows.reshape(-1, 1, rows.shape[-1])
         return self._give(ptp(flat, device=self.device).reshape(shape), keep_on_device)
 
     def median(self, data: Any, axis: int | None = None, *, keep_on_device: bool = False) -> Any:
@@ -256,7 +248,9 @@ class Backend:
         ndarray or DeviceArray
             Without the axis.
         """
-        return self._give(np.median(self.to_numpy(data), axis=axis), keep_on_device)
+        values = self._there(data)
+        find = np.median if self.name == "cpu" else _gpu_arrays.median
+        return self._give(find(values, axis=axis), keep_on_device)
 
     def correlation(self, x: Any, y: Any, *, keep_on_device: bool = False) -> Any:
         """Return the uncentred correlation along the last axis, as RANSAC takes it.
@@ -273,11 +267,9 @@ class Backend:
         ndarray or DeviceArray
             Without the last axis; NaN where one of them is zero.
         """
-        a, b = self.to_numpy(x), self.to_numpy(y)
+        a, b = self._there(x), self._there(y)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = (a * b).sum(axis=-1) / (
-                np.sqrt((a**2).sum(axis=-1)) * np.sqrt((b**2).sum(axis=-1))
-            )
+            found = (a * b).sum(-1) / ((a**2).sum(-1) ** 0.5 * (b**2).sum(-1) ** 0.5)
         return self._give(found, keep_on_device)
 
     def matmul(self, a: Any, b: Any, *, keep_on_device: bool = False) -> Any:
@@ -295,7 +287,7 @@ class Backend:
         ndarray or DeviceArray
             The product.
         """
-        return self._give(np.matmul(self.to_numpy(a), self.to_numpy(b)), keep_on_device)
+        return self._give(self._there(a) @ self._there(b), keep_on_device)
 
 
 def get_backend(prefer: str | None = None) -> Backend:
@@ -303,19 +295,20 @@ def get_backend(prefer: str | None = None) -> Backend:
 
     Parameters
     ----------
-    prefer : {'cpu', 'auto'} or None
-        A name that does not exist gives a warning and the CPU; that of a GPU is an error.
+    prefer : {'cpu', 'cuda', 'cuda:1', ..., 'auto'} or None
+        'auto' and None: the GPU where there is one, or what the environment names. A name that does
+        not exist gives a warning and the CPU; that of a GPU that is not there is an error.
 
     Returns
     -------
     Backend
     """
     if prefer is not None and not isinstance(prefer, str):
-        raise _core.ArgumentError(f"prefer: expected 'cpu', 'auto' or None, got {prefer!r}")
+        raise _core.ArgumentError(f"prefer: expected 'cpu', 'cuda', 'auto' or None, got {prefer!r}")
     if prefer not in _backends:
         name = prefer.lower() if prefer is not None else _device.from_environment()
-        if prefer is not None and _device.is_gpu(name):
-            raise _core.DeviceError(f"backend {prefer!r}: {_NO_GPU}")
+        if prefer is not None and _device.is_gpu(name) and not detect_hardware()["cuda"]:
+            raise _core.DeviceError(f"backend {prefer!r}: {_device.no_gpu()}")
         _backends[prefer] = Backend(_device.usable_backend(name))
     return _backends[prefer]
 
@@ -365,7 +358,7 @@ def to_host(data: Any) -> Any:
     ndarray
         The values, not copied if they need not be.
     """
-    return data.numpy() if is_device_array(data) else np.asarray(data)
+    return _gpu_arrays.to_numpy(data.data if is_device_array(data) else data)
 
 
 def is_on_device(data: Any) -> bool:
@@ -379,18 +372,22 @@ def is_on_device(data: Any) -> bool:
     Returns
     -------
     bool
-        True for a :class:`DeviceArray`.
+        True for a :class:`DeviceArray`, and for an array on a GPU.
     """
-    return is_device_array(data)
+    return is_device_array(data) or cuda_index(data) is not None
 
 
 class GPUPipeline:
     """Load epochs once, fit them, and repair them, all where a backend keeps them.
 
+    On a GPU samples go up once, in :meth:`load`, and what comes down is the result of
+    :meth:`transform`, unless that is kept there too.
+
     Parameters
     ----------
     device : str
-        'cpu', or 'auto': the CPU as well, with a warning that says why. A GPU by name is an error.
+        'cuda', 'cpu', or 'auto': a GPU where there is one, else the CPU with a warning that says
+        why. A GPU by name that is not there is an error.
     **params
         Of :class:`tessera.autoreject.AutoReject`.
 
@@ -408,7 +405,7 @@ class GPUPipeline:
 
     def __init__(self, device: str = "auto", **params: Any) -> None:
         self.backend = get_backend(device)
-        if device == "auto":
+        if device == "auto" and self.backend.name == "cpu":
             _device.usable_backend("cuda")  # warns
         self.params = params
         self.data: DeviceArray | None = None
@@ -448,7 +445,7 @@ class GPUPipeline:
         if self.data is None:
             raise _core.ArgumentError("GPUPipeline: nothing to fit; call load(X, positions) first")
         fit = AutoReject(device=self.backend.device, **self.params)
-        self.autoreject_ = fit.fit_array(self.backend.to_numpy(self.data), **self._sensors)
+        self.autoreject_ = fit.fit_array(self.data.data, **self._sensors)
         return self
 
     def transform(self, X: Any = None, *, keep_on_device: bool = False) -> Any:  # noqa: N803
@@ -468,6 +465,6 @@ class GPUPipeline:
         """
         if self.autoreject_ is None:
             raise _core.ArgumentError("GPUPipeline: there is no fit yet; call fit() first")
-        samples = self.backend.to_numpy(self.data if X is None else X)
-        clean = self.autoreject_.transform_array(samples)
-        return self.backend.to_device(clean) if keep_on_device else clean
+        samples = self.backend.to_device(self.data if X is None else X)
+        clean = self.autoreject_.transform_array(samples.data)
+        return self.backend.to_device(clean) if keep_on_device else _gpu_arrays.to_numpy(clean)

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -207,35 +208,47 @@ tess_status device_info(void *, int32_t index, tess_device_info *info)
     return TESS_OK;
 }
 
+void device_close(tess_backend_device *device)
+{
+    if (device == nullptr) {
+        return;
+    }
+    const tess_host *host = device->host;
+    {
+        const device_scope scope(device->ordinal);
+        device->memory.release();
+    }
+    device->~tess_backend_device();
+    host->release(host->user, device, sizeof(*device));
+}
+
 tess_status device_open(void *, int32_t index, const tess_host *host, tess_backend_device **out)
 {
     *out = nullptr;
-    tess_backend_device *device =
-        static_cast<tess_backend_device *>(host->alloc(host->user, sizeof(*device)));
-    if (device == nullptr) {
+    void *room = host->alloc(host->user, sizeof(tess_backend_device));
+    if (room == nullptr) {
         return TESS_E_MEMORY;
     }
-    *device = {host, index};
+    tess_backend_device *device = new (room) tess_backend_device{host, index, {}};
     const device_scope scope(index);
     cudaError_t error = scope.error();
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
     if (error == cudaSuccess) {
         cudaFuncAttributes attributes;
         error = cudaFuncGetAttributes(&attributes, presence_kernel);
     }
+    if (error == cudaSuccess) {
+        error = cudaMemGetInfo(&free_bytes, &total_bytes);
+    }
+    device->memory.open(total_bytes);
     if (error != cudaSuccess) {
         const tess_status status = tess_cuda_fail(device, error, "opening the device");
-        host->release(host->user, device, sizeof(*device));
+        device_close(device);
         return status;
     }
     *out = device;
     return TESS_OK;
-}
-
-void device_close(tess_backend_device *device)
-{
-    if (device != nullptr) {
-        device->host->release(device->host->user, device, sizeof(*device));
-    }
 }
 
 tess_status memory_alloc(tess_backend_device *device, tess_space space, size_t bytes, void **out)
@@ -251,7 +264,8 @@ tess_status memory_alloc(tess_backend_device *device, tess_space space, size_t b
                                   device->ordinal, int(space));
     }
     if (error == cudaSuccess) {
-        error = pinned ? cudaHostAlloc(out, bytes, cudaHostAllocPortable) : cudaMalloc(out, bytes);
+        error =
+            device->memory.take(pinned ? memory_cache::PINNED : memory_cache::DEVICE, bytes, out);
     }
     if (error == cudaSuccess) {
         return TESS_OK;
@@ -263,16 +277,11 @@ tess_status memory_alloc(tess_backend_device *device, tess_space space, size_t b
     return tess_cuda_fail(device, error, what);
 }
 
-void memory_free(tess_backend_device *device, tess_space space, void *ptr, size_t)
+void memory_free(tess_backend_device *device, tess_space space, void *ptr, size_t bytes)
 {
     const device_scope scope(device->ordinal);
-    // Freeing can only report an earlier fault, which the queue's finish has reported.
-    if (space == TESS_SPACE_PINNED) {
-        (void)cudaFreeHost(ptr);
-    } else {
-        (void)cudaFree(ptr);
-    }
-    (void)cudaGetLastError();
+    device->memory.give(space == TESS_SPACE_PINNED ? memory_cache::PINNED : memory_cache::DEVICE,
+                        ptr, bytes);
 }
 
 // owned: a stream of the queue's own, ordered with the legacy default stream, so that arrays that

@@ -5,6 +5,7 @@
 #ifndef TESS_CUDA_BACKEND_H
 #define TESS_CUDA_BACKEND_H
 
+#include "backend/cuda/memory_cache.h"
 #include "tessera/sys/backend.h"
 
 #include <cuda_runtime.h>
@@ -12,6 +13,7 @@
 struct tess_backend_device {
     const tess_host *host;
     int ordinal;
+    memory_cache memory;
 };
 
 struct tess_backend_queue {

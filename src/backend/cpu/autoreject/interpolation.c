@@ -67,7 +67,8 @@ typedef struct repair_job {
     const tess_kernels *kernels;
     const tess_stage_autoreject_repair *args;
     int64_t repairs_per_block;
-    int32_t *lists; // [worker][3][n_chan]
+    int64_t n_block; // of a part
+    int32_t *lists;  // [worker][3][n_chan]
 } repair_job;
 
 static int32_t row_of(const tess_stage_autoreject_repair *a, int32_t channel)
@@ -75,7 +76,7 @@ static int32_t row_of(const tess_stage_autoreject_repair *a, int32_t channel)
     return a->rows ? a->rows[channel] : channel;
 }
 
-static void repair_one(const repair_job *job, int64_t j, int32_t *lists)
+static void repair_one(const repair_job *job, int64_t part, int64_t j, int32_t *lists)
 {
     const tess_stage_autoreject_repair *a = job->args;
     const int64_t first = a->first[j] - a->first[0];
@@ -94,22 +95,23 @@ static void repair_one(const repair_job *job, int64_t j, int32_t *lists)
             columns[n_good++] = c;
         }
     }
-    double *x = a->x + (a->epoch ? a->epoch[j] : j) * a->stride_epoch;
+    double *x = a->x + part * a->stride_part + (a->epoch ? a->epoch[j] : j) * a->stride_epoch;
+    double *out = a->out ? a->out + part * a->out_stride_part + first * a->width : NULL;
     job->kernels->mix_f64(a->w + first * a->n_chan, (size_t)a->n_chan, (size_t)n_bad, x,
                           (size_t)a->stride_chan, rows, columns, (size_t)n_good, (size_t)a->width,
-                          a->out ? a->out + first * a->width : x,
-                          (size_t)(a->out ? a->width : a->stride_chan), a->out ? NULL : targets);
+                          out ? out : x, (size_t)(out ? a->width : a->stride_chan),
+                          out ? NULL : targets);
 }
 
 static tess_status repair_block(void *arg, int64_t block, int32_t worker)
 {
     const repair_job *job = arg;
     const tess_stage_autoreject_repair *a = job->args;
-    const int64_t first = block * job->repairs_per_block;
+    const int64_t first = block % job->n_block * job->repairs_per_block;
     const int64_t left = a->n_repair - first;
     const int64_t end = first + (left < job->repairs_per_block ? left : job->repairs_per_block);
     for (int64_t j = first; j < end; j++) {
-        repair_one(job, j, job->lists + worker * 3 * a->n_chan);
+        repair_one(job, block / job->n_block, j, job->lists + worker * 3 * a->n_chan);
     }
     return TESS_OK;
 }
@@ -130,8 +132,9 @@ tess_status tess_cpu_autoreject_repair(tess_backend_device *device, const void *
     if (!job.lists) {
         return TESS_E_MEMORY;
     }
-    const tess_status status = tess_parallel_for(
-        ctx->pool, ceil_div(a->n_repair, job.repairs_per_block), repair_block, &job);
+    job.n_block = ceil_div(a->n_repair, job.repairs_per_block);
+    const tess_status status =
+        tess_parallel_for(ctx->pool, a->n_part * job.n_block, repair_block, &job);
     tess_heap_free(&ctx->heap, job.lists, bytes, TESS_TAG_SCRATCH);
     return status;
 }

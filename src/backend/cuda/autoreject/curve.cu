@@ -179,8 +179,11 @@ cudaError_t launch_medians(cudaStream_t stream, const tess_stage_autoreject_curv
 cudaError_t choose_medians(cudaStream_t stream, const tess_stage_autoreject_curve &a)
 {
     const int64_t n = a.n_row - a.n_train;
+    if (n <= 64) {
+        return launch_medians<32, 8>(stream, a);
+    }
     if (n <= 128) {
-        return launch_medians<64, 8>(stream, a);
+        return launch_medians<32, 16>(stream, a);
     }
     if (n <= 512) {
         return launch_medians<128, 16>(stream, a);

@@ -137,8 +137,11 @@ cudaError_t launch_medians(cudaStream_t stream, const tess_stage_autoreject_loca
 
 cudaError_t choose_medians(cudaStream_t stream, const tess_stage_autoreject_local &a)
 {
+    if (a.most_test <= 64) {
+        return launch_medians<32, 8>(stream, a);
+    }
     if (a.most_test <= 128) {
-        return launch_medians<64, 8>(stream, a);
+        return launch_medians<32, 16>(stream, a);
     }
     if (a.most_test <= 512) {
         return launch_medians<128, 16>(stream, a);

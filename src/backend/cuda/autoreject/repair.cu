@@ -1,8 +1,8 @@
 // Weights of its own for every repair on CUDA.
 //
-// A block has one repair and some columns of its epoch. A thread has a column and four rows of
-// weights at a time: a sample is read once for them. The sums run over the good channels in order,
-// as on the CPU; bad ones are not read.
+// A block has one repair and 64 columns of its epoch: samples, those of one part after those of
+// another. A thread has a column and four rows of weights at a time: a sample is read once for
+// them. The sums run over the good channels in order, as on the CPU; bad ones are not read.
 
 #include "backend/cuda/autoreject/stages.h"
 #include "stage/autoreject_interpolation.h"
@@ -10,43 +10,48 @@
 namespace
 {
 
-enum { THREADS = 256, AT_ONCE = 4 };
+enum { THREADS = 256, COLUMNS = 64, LANES = THREADS / COLUMNS, AT_ONCE = 4 };
 
-template <int COLUMNS>
-__global__ void __launch_bounds__(THREADS) repair_kernel(tess_stage_autoreject_repair a)
+// The channels that are not bad, in order; bad ones ascend. All threads come here.
+__device__ __forceinline__ void list_good(const int32_t *bad, int64_t n_bad, int64_t n_chan,
+                                          int32_t *good)
 {
-    constexpr int lanes = THREADS / COLUMNS; // rows side by side
-    extern __shared__ int32_t good[];
-    __shared__ int n_good;
-    const int64_t j = blockIdx.x;
-    const int64_t t = int64_t(blockIdx.y) * COLUMNS + threadIdx.x % COLUMNS;
-    const int64_t first = a.first[j] - a.first[0], n_bad = a.first[j + 1] - a.first[j];
-    if (threadIdx.x == 0) {
-        int64_t k = 0;
-        int n = 0;
-        for (int32_t c = 0; c < a.n_chan; c++) {
-            if (k < n_bad && a.bad[first + k] == c) {
-                k++;
-            } else {
-                good[n++] = c;
-            }
+    for (int64_t c = threadIdx.x; c < n_chan; c += THREADS) {
+        int64_t below = 0;
+        while (below < n_bad && bad[below] < c) {
+            below++;
         }
-        n_good = n;
+        if (below == n_bad || bad[below] != c) {
+            good[c - below] = int32_t(c);
+        }
     }
     __syncthreads();
-    if (t >= a.width) {
+}
+
+__global__ void __launch_bounds__(THREADS) repair_kernel(tess_stage_autoreject_repair a)
+{
+    extern __shared__ int32_t good[];
+    const int64_t j = blockIdx.x;
+    const int64_t column = int64_t(blockIdx.y) * COLUMNS + threadIdx.x % COLUMNS;
+    const int64_t part = column / a.width, t = column % a.width;
+    const int64_t first = a.first[j] - a.first[0], n_bad = a.first[j + 1] - a.first[j];
+    list_good(a.bad + first, n_bad, a.n_chan, good);
+    if (part >= a.n_part) {
         return;
     }
-    double *x = a.x + (a.epoch ? a.epoch[j] : j) * a.stride_epoch + t;
-    for (int64_t r = threadIdx.x / COLUMNS; r < n_bad; r += int64_t(lanes) * AT_ONCE) {
+    const int n_good = int(a.n_chan - n_bad);
+    double *x = a.x + part * a.stride_part + (a.epoch ? a.epoch[j] : j) * a.stride_epoch + t;
+    double *out = a.out ? a.out + part * a.out_stride_part + first * a.width + t : nullptr;
+    for (int64_t r = threadIdx.x / COLUMNS; r < n_bad; r += int64_t(LANES) * AT_ONCE) {
         const double *w[AT_ONCE];
         double sum[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            const int64_t row = r + i * lanes;
+            const int64_t row = r + i * LANES;
             w[i] = a.w + (first + (row < n_bad ? row : r)) * a.n_chan;
             sum[i] = 0;
         }
+#pragma unroll 4
         for (int g = 0; g < n_good; g++) {
             const int32_t c = good[g];
             const double value = x[(a.rows ? a.rows[c] : c) * a.stride_chan];
@@ -57,32 +62,29 @@ __global__ void __launch_bounds__(THREADS) repair_kernel(tess_stage_autoreject_r
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            const int64_t row = r + i * lanes;
+            const int64_t row = r + i * LANES;
             if (row < n_bad) {
                 const int32_t c = a.bad[first + row];
-                double *to = a.out ? a.out + (first + row) * a.width + t
-                                   : x + (a.rows ? a.rows[c] : c) * a.stride_chan;
+                double *to =
+                    out ? out + row * a.width : x + (a.rows ? a.rows[c] : c) * a.stride_chan;
                 *to = sum[i];
             }
         }
     }
 }
 
-template <int COLUMNS>
-cudaError_t launch(cudaStream_t stream, const tess_stage_autoreject_repair &a)
-{
-    const dim3 grid(unsigned(a.n_repair), unsigned((a.width + COLUMNS - 1) / COLUMNS));
-    repair_kernel<COLUMNS><<<grid, THREADS, size_t(a.n_chan) * sizeof(int32_t), stream>>>(a);
-    return cudaGetLastError();
-}
-
 cudaError_t repair_launch(cudaStream_t stream, const void *args)
 {
     const auto &a = *static_cast<const tess_stage_autoreject_repair *>(args);
-    if (a.n_repair == 0 || a.width == 0) {
+    const int64_t n_column = a.n_part * a.width;
+    if (a.n_repair == 0 || n_column == 0) {
         return cudaSuccess;
     }
-    return a.width <= 16 ? launch<16>(stream, a) : launch<64>(stream, a);
+    // The compiler reads four numbers of the list at a time, beyond its end as well.
+    const size_t list_bytes = (size_t(a.n_chan) + 4) / 4 * 4 * sizeof(int32_t);
+    const dim3 grid(unsigned(a.n_repair), unsigned((n_column + COLUMNS - 1) / COLUMNS));
+    repair_kernel<<<grid, THREADS, list_bytes, stream>>>(a);
+    return cudaGetLastError();
 }
 
 tess_status repair_supports(const tess_backend_device *device, const void *args)
@@ -90,7 +92,7 @@ tess_status repair_supports(const tess_backend_device *device, const void *args)
     const auto &a = *static_cast<const tess_stage_autoreject_repair *>(args);
     const tess_host *host = device->host;
     constexpr int64_t most_channels = 8192;
-    if (a.n_chan > most_channels || a.width > int64_t(64) * 65535) {
+    if (a.n_chan > most_channels || a.n_part * a.width > int64_t(COLUMNS) * 65535) {
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "stage autoreject.repair on cuda:%d: %lld channels of %lld samples are "
                           "more than it takes",

@@ -104,7 +104,7 @@ static tess_status read_array(tess_context *ctx, void *impl, int64_t first, int6
                : read_host(epochs, first, count, channels, n_channel, dst);
 }
 
-static tess_status check_space(const tess_context *ctx, const tess_array *x)
+tess_status tess_ar_check_space(const tess_context *ctx, const tess_array *x)
 {
     if (x->space != TESS_SPACE_DEVICE) {
         return TESS_OK;
@@ -150,7 +150,7 @@ static tess_status check_array(const tess_context *ctx, const tess_array *x,
         TESS_FAIL(TESS_E_SHAPE, "sensors: %lld channels, but x has %lld",
                   (long long)sensors->n_chan, (long long)x->shape[1]);
     }
-    return check_space(ctx, x);
+    return tess_ar_check_space(ctx, x);
 }
 
 static tess_status check_times(double sampling_hz, double tmin)

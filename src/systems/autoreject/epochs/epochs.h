@@ -43,6 +43,9 @@ void *tess_ar_epochs_alloc(tess_autoreject_epochs *epochs, size_t bytes);
 void *tess_ar_epochs_items(tess_autoreject_epochs *epochs, int64_t n, size_t item_bytes);
 char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text);
 
+// array.c: an array that the device of the context can read. TESS_E_SPACE or TESS_E_SHAPE.
+TESS_MUST_CHECK tess_status tess_ar_check_space(const tess_context *ctx, const tess_array *x);
+
 // inputs.c: opens a file that lives with the epochs; or looks after one that does.
 TESS_MUST_CHECK tess_status tess_ar_epochs_open_input(tess_autoreject_epochs *epochs,
                                                       const char *path, const tess_infile **file);

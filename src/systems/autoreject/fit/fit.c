@@ -80,8 +80,8 @@ static tess_status open_repairer(fit *f)
         return TESS_OK;
     }
     // Weights are small matrices, made where they lie.
-    TESS_TRY(tess_ar_repairer_create(f->ctx, &f->ctx->cpu, &f->setup.epochs->sensors,
-                                     group->channels, group->n_chan, &config, &f->repairer));
+    TESS_TRY(tess_ar_repairer_create(f->ctx, &f->setup.epochs->sensors, group->channels,
+                                     group->n_chan, &config, &f->repairer));
     if (f->setup.config.augment && can_predict(f)) {
         TESS_TRY(tess_ar_repairer_leave_one_out(f->repairer, &f->leave_one_out));
     } else if (group->type == TESS_AUTOREJECT_EEG && tess_ar_setup_is_augmented(&f->setup, group)) {

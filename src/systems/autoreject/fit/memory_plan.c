@@ -1,4 +1,5 @@
 // What a fit holds, and what is said of the samples it saw.
+#include "base/select.h"
 #include "base/status.h"
 #include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/fit/setup.h"
@@ -6,7 +7,6 @@
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // The least the threshold search can do with (threshold/plan.c), rounded up.
@@ -71,33 +71,27 @@ tess_status tess_ar_plan_memory(const tess_ar_setup *s, int64_t group, tess_ar_m
     return TESS_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void note_scale(const tess_ar_setup *s, int64_t group, const double *delta,
                        tess_autoreject_model *model)
 {
     const int64_t n = s->epochs->info.n_epoch * s->groups[group].n_chan;
-    double *sorted = tess_heap_alloc(&s->ctx->heap, (size_t)n * sizeof *sorted, TESS_TAG_SCRATCH,
-                                     "peak-to-peaks");
-    if (s->groups[group].type != TESS_AUTOREJECT_EEG || !sorted) {
-        tess_heap_free(&s->ctx->heap, sorted, (size_t)n * sizeof *sorted, TESS_TAG_SCRATCH);
+    const size_t bytes = (size_t)n * sizeof(double);
+    if (s->groups[group].type != TESS_AUTOREJECT_EEG) {
         return;
     }
-    memcpy(sorted, delta, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    const double median = sorted[n / 2];
+    double *all = tess_heap_alloc(&s->ctx->heap, bytes, TESS_TAG_SCRATCH, "peak-to-peaks");
+    if (!all) {
+        return;
+    }
+    memcpy(all, delta, bytes);
+    const double median = tess_select(all, n, n / 2);
     if (median > 10e-3 || (median > 0 && median < 0.1e-6)) {
         tess_ar_model_warn(model, TESS_W_AUTOREJECT_UNIT,
                            "The median peak-to-peak of the EEG is %g V: are the samples in volts? "
                            "Search compat depends on the unit, exact and grid do not.",
                            median);
     }
-    tess_heap_free(&s->ctx->heap, sorted, (size_t)n * sizeof *sorted, TESS_TAG_SCRATCH);
+    tess_heap_free(&s->ctx->heap, all, bytes, TESS_TAG_SCRATCH);
 }
 
 void tess_ar_note_samples(const tess_ar_setup *s, int64_t group, const double *delta,

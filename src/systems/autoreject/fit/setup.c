@@ -11,7 +11,6 @@
 #include "systems/autoreject/fit/splits_auto.h"
 #include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/local/local.h"
-#include "systems/autoreject/settings/untested.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -360,15 +359,13 @@ static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
 
 static tess_status choose_device(tess_ar_setup *s)
 {
-    // A repairer's own stages come last: a GPU has none, and needs none.
+    // Those of the repairer are not among them: weights are small matrices, made on the CPU.
     static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_VOTES,   TESS_STAGE_AUTOREJECT_REPAIR,
                                      TESS_STAGE_AUTOREJECT_LOCAL,   TESS_STAGE_AUTOREJECT_INTAKE,
-                                     TESS_STAGE_AUTOREJECT_AUGMENT, TESS_STAGE_AUTOREJECT_CURVE,
-                                     TESS_AR_REPAIRER_STAGES};
-    enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3, N_REPAIRER = 2 };
+                                     TESS_STAGE_AUTOREJECT_AUGMENT, TESS_STAGE_AUTOREJECT_CURVE};
+    enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3 };
     const int64_t first = s->thresholds_only ? N_LOCAL : 0;
-    const int64_t end = tess_ar_cuda_is_allowed() ? N_STAGE - N_REPAIRER : N_STAGE;
-    return tess_stage_choose(s->ctx, stages + first, end - first,
+    return tess_stage_choose(s->ctx, stages + first, N_STAGE - first,
                              s->thresholds_only ? "search for thresholds" : "fit", &s->device);
 }
 

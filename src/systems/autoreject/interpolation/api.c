@@ -6,7 +6,6 @@
 #include "systems/autoreject/interpolation/positions.h"
 #include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/interpolation/spline.h"
-#include "systems/autoreject/settings/untested.h"
 #include "tessera/autoreject/interpolation.h"
 
 #include <math.h>
@@ -88,24 +87,12 @@ static int64_t unite(const int64_t *from, int64_t n_from, const int64_t *to, int
     return n;
 }
 
-// Small matrices of the host are made on the CPU where fits may go to a GPU.
-static tess_status choose(tess_context *ctx, const int32_t *stages, int64_t n, const char *what,
-                          tess_device **device)
-{
-    *device = &ctx->cpu;
-    return tess_ar_cuda_is_allowed() ? TESS_OK : tess_stage_choose(ctx, stages, n, what, device);
-}
-
 tess_status tess_autoreject_weights(tess_context *ctx, const tess_autoreject_sensors *sensors,
                                     const int64_t *from, int64_t n_from, const int64_t *to,
                                     int64_t n_to,
                                     const tess_autoreject_interpolation_config *config, double *out)
 {
-    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES};
-    tess_device *device = NULL;
     tess_error_clear();
-    TESS_TRY(
-        choose(ctx, stages, sizeof stages / sizeof *stages, "computation of weights", &device));
     TESS_TRY(check_list(from, n_from, "from"));
     TESS_TRY(check_list(to, n_to, "to"));
     TESS_TRY(tess_ar_check_channels(sensors, from, n_from, "from"));
@@ -120,7 +107,7 @@ tess_status tess_autoreject_weights(tess_context *ctx, const tess_autoreject_sen
     int32_t *at = (int32_t *)(group + n_both);
     const int64_t n = unite(from, n_from, to, n_to, at + n_both, group, at);
     tess_ar_repairer *repairer = NULL;
-    tess_status status = tess_ar_repairer_create(ctx, device, sensors, group, n, config, &repairer);
+    tess_status status = tess_ar_repairer_create(ctx, sensors, group, n, config, &repairer);
     if (status == TESS_OK) {
         status = tess_ar_repairer_predict(repairer, at, n_from, at + n_from, n_to, out);
     }
@@ -133,16 +120,13 @@ tess_status tess_autoreject_meg_dots(tess_context *ctx, const tess_autoreject_se
                                      const int64_t *channels, int64_t n,
                                      const tess_autoreject_interpolation_config *given, double *out)
 {
-    static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_DOTS};
-    tess_device *device = NULL;
     tess_error_clear();
     tess_autoreject_interpolation_config config;
     tess_autoreject_interpolation_config_init(&config, sizeof config);
     if (given) {
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
-    TESS_TRY(choose(ctx, stages, 1, "computation of dot products", &device));
     TESS_TRY(check_list(channels, n, "channels"));
     TESS_TRY(tess_ar_check_channels(sensors, channels, n, "channels"));
-    return tess_ar_field_dots(ctx, device, sensors, channels, n, &config, out);
+    return tess_ar_field_dots(ctx, &ctx->cpu, sensors, channels, n, &config, out);
 }

@@ -3,30 +3,14 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "runtime/upload.h"
 #include "stage/autoreject_interpolation.h"
-#include "systems/autoreject/settings/untested.h"
 
 #include <string.h>
 
 // Weights and samples of a batch: enough for the threads, little enough to stop soon.
 static const int64_t BATCH_WEIGHTS = 1 << 20;
 static const int64_t BATCH_SAMPLES = 1 << 25;
-
-tess_status tess_ar_repair_device(tess_context *ctx, const char *what, tess_device **device)
-{
-    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES, TESS_STAGE_AUTOREJECT_REPAIR};
-    if (!tess_ar_cuda_is_allowed()) {
-        return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
-    }
-    if (!ctx->device->shares_host_memory) {
-        tess_log_write(&ctx->log, TESS_LOG_INFO,
-                       "the %s runs on the CPU: its samples lie in the host's memory, and few of "
-                       "them change",
-                       what);
-    }
-    *device = &ctx->cpu;
-    return TESS_OK;
-}
 
 // The epochs of a call that have bad channels, as lists.
 typedef struct repair_list {
@@ -133,6 +117,29 @@ static int64_t batch_end(const repair_run *run, int64_t first)
     return end;
 }
 
+// The lists and weights of a stage where its samples are, and the stage.
+static tess_status run_there(const tess_ar_samples *s, tess_stage_autoreject_repair args)
+{
+    const tess_stage_autoreject_repair host = args;
+    const int64_t n_bad = host.first[host.n_repair] - host.first[0];
+    tess_resident there = {0};
+    tess_upload up = {.into = &there};
+    tess_status status = TESS_OK;
+    for (int turn = 0; turn < 2 && status == TESS_OK; turn++) { // counts, then sends
+        args.rows = tess_upload_add(&up, host.rows, host.n_chan, sizeof *host.rows);
+        args.epoch = tess_upload_add(&up, host.epoch, host.n_repair, sizeof *host.epoch);
+        args.first = tess_upload_add(&up, host.first, host.n_repair + 1, sizeof *host.first);
+        args.bad = tess_upload_add(&up, host.bad, n_bad, sizeof *host.bad);
+        args.w = tess_upload_add(&up, host.w, n_bad * host.n_chan, sizeof *host.w);
+        status = turn == 0 ? tess_upload_begin(&up, s->device) : tess_upload_end(&up);
+    }
+    if (status == TESS_OK) {
+        status = tess_stage_run(s->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args);
+    }
+    tess_resident_free(&there);
+    return status;
+}
+
 static tess_status run_batch(repair_run *run, int64_t end)
 {
     const repair_list *list = &run->list;
@@ -148,9 +155,11 @@ static tess_status run_batch(repair_run *run, int64_t end)
                                                .n_chan = s->n,
                                                .width = s->width,
                                                .stride_epoch = s->stride_epoch,
-                                               .stride_chan = s->stride_chan};
-    return tess_stage_run(tess_ar_repairer_device(run->repairer), TESS_STAGE_AUTOREJECT_REPAIR,
-                          &args, sizeof args);
+                                               .stride_chan = s->stride_chan,
+                                               .n_part = 1};
+    return s->device->shares_host_memory
+               ? tess_stage_run(s->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args)
+               : run_there(s, args);
 }
 
 static tess_status run_batches(repair_run *run, tess_watch *progress, int64_t done, int64_t total)

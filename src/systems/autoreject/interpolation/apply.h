@@ -5,13 +5,10 @@
 #include "runtime/watch.h"
 #include "systems/autoreject/interpolation/repair.h"
 
-// The device of a computation that repairs samples of the host. what: for messages. The CPU where
-// fits may go to a GPU.
-TESS_MUST_CHECK tess_status tess_ar_repair_device(tess_context *ctx, const char *what,
-                                                  tess_device **device);
-
 typedef struct tess_ar_samples {
-    double *x; // [n_epoch][.][width], last axis contiguous, strides in items
+    tess_device *device; // that works on x, where x lies: a few rows of samples of the host are not
+                         // worth the way to a GPU
+    double *x;           // [n_epoch][.][width], last axis contiguous, strides in items
     int64_t n_epoch;
     int64_t width;
     int64_t stride_epoch;

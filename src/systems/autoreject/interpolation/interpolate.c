@@ -1,18 +1,20 @@
 // Repair of an array: the channels of picks, group by group.
 #include "base/status.h"
+#include "systems/autoreject/epochs/epochs.h"
 #include "systems/autoreject/interpolation/apply.h"
 #include "systems/autoreject/interpolation/positions.h"
 #include "tessera/autoreject/interpolation.h"
 
 #include <string.h>
 
-static tess_status check_samples(const tess_autoreject_sensors *sensors, const tess_array *x)
+static tess_status check_samples(const tess_context *ctx, const tess_autoreject_sensors *sensors,
+                                 const tess_array *x)
 {
-    if (x->rank != 3 || x->dtype != TESS_F64 || x->space == TESS_SPACE_DEVICE ||
-        !tess_array_is_contiguous(x)) {
-        TESS_FAIL(TESS_E_SHAPE, "x: must be f64 [epochs][channels][samples] in host memory, items "
-                                "one after another");
+    if (x->rank != 3 || x->dtype != TESS_F64 || !tess_array_is_contiguous(x)) {
+        TESS_FAIL(TESS_E_SHAPE,
+                  "x: must be f64 [epochs][channels][samples], items one after another");
     }
+    TESS_TRY(tess_ar_check_space(ctx, x));
     if (x->shape[1] != sensors->n_chan) {
         TESS_FAIL(TESS_E_SHAPE, "x: has %lld channels, the sensors %lld", (long long)x->shape[1],
                   (long long)sensors->n_chan);
@@ -76,14 +78,15 @@ static void collect(const tess_autoreject_sensors *sensors, const uint8_t *is_pi
     }
 }
 
-static tess_status repair_group(tess_context *ctx, tess_device *device,
-                                const tess_autoreject_sensors *sensors,
+static tess_status repair_group(tess_context *ctx, const tess_autoreject_sensors *sensors,
                                 const tess_autoreject_interpolation_config *config, const group *g,
                                 const uint8_t *bad, tess_array *x, tess_watch *progress)
 {
     tess_ar_repairer *repairer = NULL;
-    TESS_TRY(tess_ar_repairer_create(ctx, device, sensors, g->channels, g->n, config, &repairer));
-    const tess_ar_samples samples = {.x = x->data,
+    TESS_TRY(tess_ar_repairer_create(ctx, sensors, g->channels, g->n, config, &repairer));
+    const tess_ar_samples samples = {.device =
+                                         x->space == TESS_SPACE_DEVICE ? ctx->device : &ctx->cpu,
+                                     .x = x->data,
                                      .n_epoch = x->shape[0],
                                      .width = x->shape[2],
                                      .stride_epoch = x->shape[1] * x->shape[2],
@@ -103,10 +106,8 @@ tess_status tess_autoreject_interpolate(tess_context *ctx, const tess_autoreject
                                         const tess_autoreject_interpolation_config *config,
                                         tess_array *x)
 {
-    tess_device *device = NULL;
     tess_error_clear();
-    TESS_TRY(tess_ar_repair_device(ctx, "repair", &device));
-    TESS_TRY(check_samples(sensors, x));
+    TESS_TRY(check_samples(ctx, sensors, x));
     TESS_TRY(tess_ar_check_channels(sensors, picks, n_pick, "picks"));
     const int64_t n = sensors->n_chan;
     const size_t bytes = (size_t)n * (sizeof(int64_t) + sizeof(int32_t) + 1);
@@ -123,7 +124,7 @@ tess_status tess_autoreject_interpolate(tess_context *ctx, const tess_autoreject
     for (int is_meg = 0; status == TESS_OK && is_meg < 2; is_meg++) {
         collect(sensors, is_picked, bad, x->shape[0], is_meg == 1, &g);
         if (g.has_bad) {
-            status = repair_group(ctx, device, sensors, config, &g, bad, x, &progress);
+            status = repair_group(ctx, sensors, config, &g, bad, x, &progress);
         }
     }
     tess_heap_free(&ctx->heap, lists, bytes, TESS_TAG_SCRATCH);

@@ -12,7 +12,6 @@ typedef enum repair_kind { CANNOT, BY_SPLINES, BY_FIELD } repair_kind;
 
 struct tess_ar_repairer {
     tess_context *ctx;
-    tess_device *device;
     int64_t n;
     repair_kind kind;
     tess_ar_electrodes electrodes; // BY_SPLINES
@@ -70,9 +69,9 @@ static tess_status create_splines(tess_ar_repairer *r, const tess_autoreject_sen
     return status;
 }
 
-tess_status tess_ar_repairer_create(tess_context *ctx, tess_device *device,
-                                    const tess_autoreject_sensors *sensors, const int64_t *channels,
-                                    int64_t n, const tess_autoreject_interpolation_config *given,
+tess_status tess_ar_repairer_create(tess_context *ctx, const tess_autoreject_sensors *sensors,
+                                    const int64_t *channels, int64_t n,
+                                    const tess_autoreject_interpolation_config *given,
                                     tess_ar_repairer **out)
 {
     *out = NULL;
@@ -93,14 +92,13 @@ tess_status tess_ar_repairer_create(tess_context *ctx, tess_device *device,
         return TESS_E_MEMORY;
     }
     r->ctx = ctx;
-    r->device = device;
     r->n = n;
     r->kind = kind;
     tess_status status = TESS_OK;
     if (kind == BY_SPLINES) {
         status = create_splines(r, sensors, channels, &config);
     } else if (kind == BY_FIELD) {
-        status = tess_ar_field_sets_create(ctx, device, sensors, channels, n, &config, &r->sets);
+        status = tess_ar_field_sets_create(ctx, &ctx->cpu, sensors, channels, n, &config, &r->sets);
     }
     if (status != TESS_OK) {
         tess_ar_repairer_destroy(r);
@@ -127,11 +125,6 @@ void tess_ar_repairer_destroy(tess_ar_repairer *r)
     }
     tess_heap_free(&r->ctx->heap, r->leave_one_out, square_bytes(r), TESS_TAG_PLAN);
     tess_heap_free(&r->ctx->heap, r, sizeof *r, TESS_TAG_PLAN);
-}
-
-tess_device *tess_ar_repairer_device(const tess_ar_repairer *r)
-{
-    return r->device;
 }
 
 bool tess_ar_repairer_can(const tess_ar_repairer *r)

@@ -13,18 +13,12 @@
 // another type, which cannot be predicted. After prepare() it is only read, by any thread.
 typedef struct tess_ar_repairer tess_ar_repairer;
 
-// Stages that a repairer is made of, and those that repair samples: what it is part of must have
-// chosen its device by them.
-#define TESS_AR_REPAIRER_STAGES TESS_STAGE_AUTOREJECT_DOTS, TESS_STAGE_AUTOREJECT_MAP
-
-// channels[n] are the group's; everything below counts 0..n-1 among them.
-TESS_MUST_CHECK tess_status
-tess_ar_repairer_create(tess_context *ctx, tess_device *device,
-                        const tess_autoreject_sensors *sensors, const int64_t *channels, int64_t n,
-                        const tess_autoreject_interpolation_config *config, tess_ar_repairer **out);
+// channels[n] are the group's; everything below counts 0..n-1 among them. Weights are small
+// matrices: the CPU makes them, wherever the samples are.
+TESS_MUST_CHECK tess_status tess_ar_repairer_create(
+    tess_context *ctx, const tess_autoreject_sensors *sensors, const int64_t *channels, int64_t n,
+    const tess_autoreject_interpolation_config *config, tess_ar_repairer **out);
 void tess_ar_repairer_destroy(tess_ar_repairer *repairer);
-
-tess_device *tess_ar_repairer_device(const tess_ar_repairer *repairer);
 
 // false: the original has no interpolation for this type (hbo, hbr, ecog, seeg), or the channel is
 // alone.

@@ -210,7 +210,10 @@ static tess_status repair_batch(search *s, double *x, int64_t n_tile, int64_t fi
                                          .n_chan = store->n_chan,
                                          .width = TILE,
                                          .stride_epoch = store->n_chan * TILE,
-                                         .stride_chan = TILE};
+                                         .stride_chan = TILE,
+                                         .n_part = n_tile,
+                                         .stride_part = (int64_t)store->tile_items,
+                                         .out_stride_part = r->n_row * TILE};
     double *repaired = s->repaired;
     if (is_apart(s)) {
         args.epoch = s->there.epoch + first;
@@ -220,12 +223,9 @@ static tess_status repair_batch(search *s, double *x, int64_t n_tile, int64_t fi
         repaired = s->there.repaired.data;
     }
     tess_span span = tess_span_begin(&s->ctx->tracer, "autoreject.repair");
-    for (int64_t k = 0; k < n_tile; k++) {
-        args.x = x + k * (int64_t)store->tile_items;
-        args.out = repaired + (k * r->n_row + row) * TILE;
-        TESS_TRY(tess_stage_start(store->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
-    }
-    TESS_TRY(tess_stage_finish(store->device));
+    args.x = x;
+    args.out = repaired + row * TILE;
+    TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
     const double products = (double)(r->first[end] - row) * (double)store->n_chan * TILE;
     tess_span_end(&span, 0, 2 * products * (double)n_tile);
     return TESS_OK;

@@ -75,8 +75,8 @@ tess_status tess_ar_ransac_check(tess_context *ctx, tess_autoreject_epochs *epoc
     if (given) {
         TESS_TRY(tess_struct_read(given, &r->config, sizeof r->config, "config"));
     }
-    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES, TESS_STAGE_AUTOREJECT_RANSAC};
-    TESS_TRY(tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, "RANSAC", &r->device));
+    static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_RANSAC};
+    TESS_TRY(tess_stage_choose(ctx, stages, 1, "RANSAC", &r->device));
     TESS_TRY(tess_params_check(tess_autoreject_ransac_params(), &r->config));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_chan));
     TESS_TRY(check_types(r));

@@ -100,8 +100,8 @@ tess_status tess_ar_ransac_prepare(ransac *r)
     tess_autoreject_interpolation_config_init(&config, sizeof config);
     config.meg_dots = r->config.meg_dots;
     tess_ar_repairer *repairer = NULL;
-    TESS_TRY(tess_ar_repairer_create(r->ctx, r->device, r->epochs->info.sensors, r->channels,
-                                     r->n_chan, &config, &repairer));
+    TESS_TRY(tess_ar_repairer_create(r->ctx, r->epochs->info.sensors, r->channels, r->n_chan,
+                                     &config, &repairer));
     const tess_status status = make_weights(r, repairer);
     tess_ar_repairer_destroy(repairer);
     return status;

@@ -42,20 +42,39 @@ typedef struct resident_votes {
     tess_resident counts;
 } resident_votes;
 
+// Where channel 0 of epoch 0 lies on the device, with all channels after it; NULL: not there, or
+// not as the stage wants it.
+static const double *place_there(const votes *v, const tess_device *device)
+{
+    const tess_array *x = &v->epochs->array;
+    bool is_one_block = true;
+    for (int64_t i = 1; i < v->n; i++) {
+        is_one_block = is_one_block && v->channels[i] == v->channels[0] + i;
+    }
+    if (!x->data || x->space != TESS_SPACE_DEVICE || device->shares_host_memory ||
+        x->dtype != TESS_F64 || v->epochs->calibration || !is_one_block) {
+        return NULL;
+    }
+    return (const double *)x->data + v->channels[0] * x->stride[1];
+}
+
 // The stages of epochs first.., whose samples lie in x.
 static tess_status start_block(const votes *v, const resident_votes *at, int64_t first,
                                int64_t count)
 {
     const tess_autoreject_model_info *model = &v->model->info;
     const int64_t n_time = v->epochs->info.n_time;
+    const double *there = place_there(v, at->device);
+    const tess_array *array = &v->epochs->array;
     double *delta = (double *)at->delta.data + first * v->n;
-    const tess_stage_autoreject_ptp ptp = {.x = at->x.data,
+    const tess_stage_autoreject_ptp ptp = {.x = there ? there + first * array->stride[0]
+                                                      : at->x.data,
                                            .out = delta,
                                            .n_epoch = count,
                                            .n_chan = v->n,
                                            .n_time = n_time,
-                                           .stride_epoch = v->n * n_time,
-                                           .stride_chan = n_time,
+                                           .stride_epoch = there ? array->stride[0] : v->n * n_time,
+                                           .stride_chan = there ? array->stride[1] : n_time,
                                            .dtype = TESS_F64};
     TESS_TRY(tess_stage_start(at->device, TESS_STAGE_AUTOREJECT_PTP, &ptp, sizeof ptp));
     int64_t chan = 0;
@@ -83,11 +102,14 @@ static tess_status go_over_epochs(votes *v, resident_votes *at, int64_t block, d
     tess_watch watch;
     tess_watch_begin(&watch, v->ctx, "autoreject.log", "epochs", 0, (uint64_t)n_epoch * epoch_bytes,
                      TESS_STRATEGY_CHUNKED);
+    const bool is_there = place_there(v, at->device) != NULL;
     TESS_TRY(tess_resident_from(at->device, samples, (size_t)block * epoch_bytes, &at->x));
     for (int64_t e = 0; e < n_epoch; e += block) {
         const int64_t count = block < n_epoch - e ? block : n_epoch - e;
-        TESS_TRY(reader->read(v->ctx, reader->impl, e, count, v->channels, v->n, samples));
-        TESS_TRY(tess_resident_refill(&at->x, samples, (size_t)count * epoch_bytes));
+        if (!is_there) {
+            TESS_TRY(reader->read(v->ctx, reader->impl, e, count, v->channels, v->n, samples));
+            TESS_TRY(tess_resident_refill(&at->x, samples, (size_t)count * epoch_bytes));
+        }
         TESS_TRY(start_block(v, at, e, count));
         TESS_TRY(tess_stage_finish(at->device)); // the samples are read over next
         TESS_TRY(tess_watch_poll(&watch, e + count, n_epoch));

@@ -27,7 +27,6 @@ typedef struct kind {
 
 typedef struct transform {
     tess_context *ctx;
-    tess_device *device;
     const tess_autoreject_model *model;
     tess_autoreject_epochs *epochs;
     tess_autoreject_transform_config config;
@@ -196,8 +195,8 @@ static tess_status open_repairers(transform *t)
             }
         }
         if (is_needed) {
-            TESS_TRY(tess_ar_repairer_create(t->ctx, t->device, &t->epochs->sensors, own->channels,
-                                             own->n, &config, &own->repairer));
+            TESS_TRY(tess_ar_repairer_create(t->ctx, &t->epochs->sensors, own->channels, own->n,
+                                             &config, &own->repairer));
         }
     }
     return TESS_OK;
@@ -210,7 +209,8 @@ static tess_status repair(transform *t, int64_t first, int64_t count, double *sa
     const int64_t n_time = t->epochs->info.n_time;
     for (int k = 0; k < N_KIND; k++) {
         const kind *own = &t->kinds[k];
-        const tess_ar_samples args = {.x = samples,
+        const tess_ar_samples args = {.device = &t->ctx->cpu,
+                                      .x = samples,
                                       .n_epoch = count,
                                       .width = n_time,
                                       .stride_epoch = n_chan * n_time,
@@ -265,7 +265,7 @@ static tess_status identify(transform *t)
     for (int64_t c = 0; c < n_chan; c++) {
         all[c] = c;
     }
-    tess_identity_init(&t->id, t->ctx, "autoreject.transform", t->device->backend->name);
+    tess_identity_init(&t->id, t->ctx, "autoreject.transform", t->ctx->cpu.backend->name);
     tess_identity_add_settings(&t->id, NULL, tables, configs, 2, NULL);
     tess_identity_add_hash(&t->id, "model or reject log differ from those of this run", hash);
     return tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan);
@@ -525,7 +525,6 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
     if (!out && !path) {
         return TESS_OK; // only how many are kept
     }
-    TESS_TRY(tess_ar_repair_device(t->ctx, "transform", &t->device));
     if (out) {
         TESS_TRY(check_out(t, out));
     }
