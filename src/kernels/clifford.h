@@ -11,6 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Whether a metric's square of a grade counts by its size, of every feature.
+static inline int tess_cl_takes_size(int32_t metric)
+{
+    return metric == TESS_CLIFFORD_NORM_ABS || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
+// Whether one r, whose square is eps at least, is that of all grades.
+static inline int tess_cl_shares_root(int32_t metric)
+{
+    return metric == TESS_CLIFFORD_NORM_CLAMP || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
 // Features are padded to a multiple of this in scratch rows: the longest vector of f32.
 enum { TESS_CL_PAD = 64 };
 

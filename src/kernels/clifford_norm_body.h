@@ -74,8 +74,8 @@ static inline VF V(form)(const T_NAME(norm_row) * row, T_NAME(grade) grade, size
 // e_k = eta_k times this.
 static inline VF V(sign)(const T_NAME(norm_row) * row, T_NAME(grade) grade, size_t i)
 {
-    return row->norm->grades->metric == TESS_CLIFFORD_NORM_ABS ? V(sign_of)(V(form)(row, grade, i))
-                                                               : V(set1)(1);
+    return tess_cl_takes_size(row->norm->grades->metric) ? V(sign_of)(V(form)(row, grade, i))
+                                                         : V(set1)(1);
 }
 
 // a_i b_i of two arrays times the gate, or its square if both are o, summed but for lanes.
@@ -104,7 +104,7 @@ static double T_NAME(sum_squares)(const T_NAME(norm_row) * row, T_NAME(grade) gr
 {
     const NORM *norm = row->norm;
     VF sum = V(set1)(0);
-    if (norm->grades->metric == TESS_CLIFFORD_NORM_ABS) {
+    if (tess_cl_takes_size(norm->grades->metric)) {
         for (size_t i = 0; i < norm->n; i += V(len)()) {
             const VF gate = V(gate_at)(row, i);
             sum = V(fma)(V(mul)(gate, gate), V(abs)(V(form)(row, grade, i)), sum);
@@ -159,7 +159,7 @@ void TESS_KFN(T_NAME(clifford_moments))(const NORM *restrict norm,
         memset(m, 0, sizeof *m);
         for (int g = 0; g < norm->grades->n_grade; g++) {
             const T_NAME(grade) grade = T_NAME(grade_of)(norm->grades, g);
-            const int to = norm->grades->metric == TESS_CLIFFORD_NORM_CLAMP ? 0 : g;
+            const int to = tess_cl_shares_root(norm->grades->metric) ? 0 : g;
             m->square[to] += norm->has_r ? 0 : T_NAME(sum_squares)(&row, grade);
             if (row.g) {
                 m->go[to] += T_NAME(sum_go)(&row, grade);

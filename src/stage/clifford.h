@@ -39,7 +39,7 @@ typedef struct tess_cl_problem {
     int32_t pass;         // tess_clifford_pass; DOUBLE_BACKWARD for gate and norm only
     int32_t activation;   // tess_clifford_activation of x, and of y
     int32_t normalize;
-    int32_t norm_metric; // EUCLID, ABS or CLAMP
+    int32_t norm_metric; // EUCLID, ABS, CLAMP or ABS_CLAMP
     int32_t bias_mode;
     int32_t precision;
     double eps;

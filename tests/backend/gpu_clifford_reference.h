@@ -15,6 +15,10 @@ inline double gate_value(int activation, double s)
         return s > 0 ? s : 0;
     case TESS_CLIFFORD_SIGMOID:
         return 1.0 / (1.0 + exp(-s));
+    case TESS_CLIFFORD_TANH:
+        return tanh(s);
+    case TESS_CLIFFORD_SILU:
+        return s / (1.0 + exp(-s));
     default:
         return 1.0;
     }
@@ -34,6 +38,10 @@ inline double gate_slope(int activation, double s)
         return s > 0 ? 1 : 0;
     case TESS_CLIFFORD_SIGMOID:
         return f * (1.0 - f);
+    case TESS_CLIFFORD_TANH:
+        return 1.0 - f * f;
+    case TESS_CLIFFORD_SILU:
+        return (1.0 + f * exp(-s)) / (1.0 + exp(-s));
     default:
         return 0.0;
     }
@@ -60,6 +68,16 @@ struct setting {
     }
 };
 
+inline bool takes_size(int metric)
+{
+    return metric == TESS_CLIFFORD_NORM_ABS || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
+inline bool shares_root(int metric)
+{
+    return metric == TESS_CLIFFORD_NORM_CLAMP || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
 // r of every grade and row (all equal for clamp) and whether it moves with its inputs.
 inline void reference_statistics(const setting &s, const numbers &o, int64_t b, double *r)
 {
@@ -73,13 +91,14 @@ inline void reference_statistics(const setting &s, const numbers &o, int64_t b, 
             kappa[a.grade[k]] += (s.metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a.eta[k]) * v * v;
         }
         for (int g = 0; g < a.n_grade; g++) {
-            sums[g] += s.metric == TESS_CLIFFORD_NORM_ABS ? fabs(kappa[g]) : kappa[g];
-            all += kappa[g];
+            const double part = takes_size(s.metric) ? fabs(kappa[g]) : kappa[g];
+            sums[g] += part;
+            all += part;
         }
     }
     for (int g = 0; g < a.n_grade; g++) {
-        r[g] = s.metric == TESS_CLIFFORD_NORM_CLAMP ? sqrt(fmax(all / double(s.n), s.eps))
-                                                    : sqrt(sums[g] / double(s.n) + s.eps);
+        r[g] = shares_root(s.metric) ? sqrt(fmax(all / double(s.n), s.eps))
+                                     : sqrt(sums[g] / double(s.n) + s.eps);
     }
 }
 
@@ -101,7 +120,7 @@ inline numbers reference_norm_gradient(const setting &s, const numbers &o, const
                 all += gz[s.at(k, b, i)] * o[s.at(k, b, i)];
             }
         }
-        const bool is_clamp = s.metric == TESS_CLIFFORD_NORM_CLAMP;
+        const bool is_clamp = shares_root(s.metric);
         for (int64_t i = 0; i < s.n; i++) {
             double kappa[TESS_CLIFFORD_MAX_GRADES] = {0};
             for (int k = 0; k < a.n_component; k++) {
@@ -110,7 +129,7 @@ inline numbers reference_norm_gradient(const setting &s, const numbers &o, const
             for (int k = 0; k < a.n_component; k++) {
                 const int g = a.grade[k];
                 double e = s.metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a.eta[k];
-                if (s.metric == TESS_CLIFFORD_NORM_ABS) {
+                if (takes_size(s.metric)) {
                     e *= kappa[g] > 0 ? 1 : kappa[g] < 0 ? -1 : 0;
                 }
                 if (!is_whole || (is_clamp && r[g] <= sqrt(s.eps))) {

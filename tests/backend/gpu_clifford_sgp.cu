@@ -107,9 +107,8 @@ std::string name_of(const test_case &c, const char *what)
 setting setting_of(const test_case &c, const tess_clifford_algebra &algebra)
 {
     const uint64_t all = (uint64_t(1) << algebra.n_path) - 1;
-    return {
-        &algebra,     c.n_row,     c.n,      c.options & some_paths ? all & 0x5a6b3cd9u : all,
-        c.activation, c.normalize, c.metric, c.metric == TESS_CLIFFORD_NORM_CLAMP ? 0.01 : 1e-6};
+    return {&algebra,     c.n_row,     c.n,      c.options & some_paths ? all & 0x5a6b3cd9u : all,
+            c.activation, c.normalize, c.metric, shares_root(c.metric) ? 0.01 : 1e-6};
 }
 
 tess_cl_problem problem_of(const setting &s, int dtype, int weight_dtype, int pass)
@@ -384,9 +383,9 @@ void check_shapes(bool is_small)
                         continue;
                     }
                     const int metric = is_euclid && count % 4 ? int(TESS_CLIFFORD_NORM_EUCLID)
-                                                              : int(1 + count % 3);
+                                                              : int(1 + count % 4);
                     const int option = count % 2 ? 0 : options[count / 2 % 7];
-                    const int activation = count % 3 ? int(TESS_CLIFFORD_GELU) : int(count / 3 % 5);
+                    const int activation = count % 3 ? int(TESS_CLIFFORD_GELU) : int(count / 3 % 7);
                     const test_case c = {signs,      shape[0],       shape[1], dtype, layout(how),
                                          activation, count % 5 != 0, metric,   option};
                     check_sgp(c, count);

@@ -26,7 +26,7 @@ static void T_NAME(gates_match)(check *t)
             ((SCALAR *)x.data)[i] = (SCALAR)check_uniform(t, -6, 6);
             ((SCALAR *)y.data)[i] = (SCALAR)check_uniform(t, -6, 6);
         }
-        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SILU;
              activation++) {
             T_NAME(run_gates)(t->ref, x.data, y.data, n, activation, want[0], want[1], want[2]);
             T_NAME(run_gates)(t->isa, x.data, y.data, n, activation, got[0], got[1], got[2]);
@@ -93,7 +93,7 @@ static void T_NAME(gate_passes_match)(check *t)
             b[k] = T_NAME(take_rows)(t, d, n);
             T_NAME(fill_rows)(t, b[k].rows, d, n);
         }
-        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SILU;
              activation++) {
             const T_NAME(tess_cl_gate) gate = {.activation = activation,
                                                .n_component = d,

@@ -111,10 +111,10 @@ static T_NAME(tess_cl_norm) T_NAME(any_norm)(check *t, const tess_cl_grades *gra
 
 static void T_NAME(moments_match)(check *t)
 {
-    for (size_t at = 0; at < ARRAY_LEN(lengths) * 3; at++) {
-        const size_t n = lengths[at / 3];
+    for (size_t at = 0; at < ARRAY_LEN(lengths) * 4; at++) {
+        const size_t n = lengths[at / 4];
         const algebra *a = &algebras()[at % N_ALGEBRA];
-        const tess_cl_grades grades = grades_of(a, (int)(at % 3) + 1);
+        const tess_cl_grades grades = grades_of(a, (int)(at % 4) + 1);
         T_NAME(block) b[3];
         for (int k = 0; k < 3; k++) {
             b[k] = T_NAME(take_rows)(t, a->n_component, n);
@@ -138,11 +138,11 @@ static void T_NAME(moments_match)(check *t)
 
 static void T_NAME(norm_passes_match)(check *t)
 {
-    for (size_t at = 0; at < ARRAY_LEN(lengths) * 3; at++) {
-        const size_t n = lengths[at / 3];
+    for (size_t at = 0; at < ARRAY_LEN(lengths) * 4; at++) {
+        const size_t n = lengths[at / 4];
         const algebra *a = &algebras()[at % N_ALGEBRA];
         const int d = a->n_component;
-        const tess_cl_grades grades = grades_of(a, (int)(at % 3) + 1);
+        const tess_cl_grades grades = grades_of(a, (int)(at % 4) + 1);
         T_NAME(block) b[7];
         for (int k = 0; k < 7; k++) {
             b[k] = T_NAME(take_rows)(t, d, n);

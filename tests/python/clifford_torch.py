@@ -81,8 +81,9 @@ def gate(s: torch.Tensor, activation: str) -> torch.Tensor:
         return torch.nn.functional.gelu(s, approximate="tanh")
     if activation == "relu":
         return torch.relu(s)
-    if activation == "sigmoid":
-        return torch.sigmoid(s)
+    plain = {"tanh": torch.tanh, "silu": torch.nn.functional.silu, "sigmoid": torch.sigmoid}
+    if activation in plain:
+        return plain[activation](s)
     return torch.ones_like(s)
 
 

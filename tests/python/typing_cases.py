@@ -164,7 +164,7 @@ def clifford_results(x: npt.NDArray[np.float32]) -> None:
 
 def clifford_mistakes(x: npt.NDArray[np.float32]) -> None:
     clifford.mv_gelu(x, "+++", activaton="relu")  # type: ignore[call-arg]
-    clifford.mv_gelu(x, "+++", activation="tanh")  # type: ignore[arg-type]
+    clifford.mv_gelu(x, "+++", activation="cosh")  # type: ignore[arg-type]
     clifford.Algebra("+++").sgp(x, x, None, normalise=True)  # type: ignore[call-arg]
     clifford.Op("product", "+++")  # type: ignore[arg-type]
     clifford.Op("sgp", "+++", epsilon=1e-6)  # type: ignore[call-arg]

@@ -27,6 +27,14 @@ static inline double naive_factor(int32_t activation, double s, double *derivati
         *derivative = f * (1 - f);
         return f;
     }
+    case TESS_CLIFFORD_TANH:
+        *derivative = 1 / (cosh(s) * cosh(s));
+        return tanh(s);
+    case TESS_CLIFFORD_SILU: {
+        const double f = 1 / (1 + exp(-s));
+        *derivative = f + s * f * (1 - f);
+        return s * f;
+    }
     default:
         *derivative = 0;
         return 1;

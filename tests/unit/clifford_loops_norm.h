@@ -29,11 +29,11 @@ static inline int naive_is_layer(const naive *v)
     return v->op->kind == TESS_CLIFFORD_LAYER || v->op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
-// The mean that r^2 is made of, for a grade; clamp: over all grades.
-static inline double naive_mean_square(const naive *v, const double *o, int64_t b, int g)
+// The mean that r^2 is made of, for a grade; clamp: over all grades, abs_clamp: the sizes of all.
+static inline double naive_mean_square_of(const naive *v, const double *o, int64_t b, int g,
+                                          int32_t metric)
 {
     const tess_clifford_algebra *a = &v->op->algebra;
-    const int32_t metric = v->op->config.norm_metric;
     double sum = 0;
     for (int64_t n = 0; n < v->n_out; n++) {
         double form = 0;
@@ -48,10 +48,29 @@ static inline double naive_mean_square(const naive *v, const double *o, int64_t 
     return sum / (double)v->n_out;
 }
 
+static inline double naive_mean_square(const naive *v, const double *o, int64_t b, int g)
+{
+    const int32_t metric = v->op->config.norm_metric;
+    if (metric != TESS_CLIFFORD_NORM_ABS_CLAMP) {
+        return naive_mean_square_of(v, o, b, g, metric);
+    }
+    double sum = 0;
+    for (int q = 0; q < v->op->algebra.n_grade; q++) {
+        sum += naive_mean_square_of(v, o, b, q, TESS_CLIFFORD_NORM_ABS);
+    }
+    return sum;
+}
+
+static inline int naive_has_one_r(const naive *v)
+{
+    return v->op->config.norm_metric == TESS_CLIFFORD_NORM_CLAMP ||
+           v->op->config.norm_metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
 static inline double naive_r(const naive *v, const double *o, int64_t b, int g)
 {
     const double mean = naive_mean_square(v, o, b, g), eps = v->op->config.eps;
-    if (v->op->config.norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
+    if (naive_has_one_r(v)) {
         return sqrt(mean > eps ? mean : eps);
     }
     return sqrt(mean + eps);
@@ -61,11 +80,14 @@ static inline double naive_r(const naive *v, const double *o, int64_t b, int g)
 static inline double naive_slope(const naive *v, const double *o, int64_t b, int64_t n, int k)
 {
     const tess_clifford_algebra *a = &v->op->algebra;
+    if (naive_has_one_r(v) && !(naive_mean_square(v, o, b, 0) > v->op->config.eps)) {
+        return 0;
+    }
     switch (v->op->config.norm_metric) {
     case TESS_CLIFFORD_NORM_EUCLID:
         return 1;
     case TESS_CLIFFORD_NORM_CLAMP:
-        return naive_mean_square(v, o, b, 0) > v->op->config.eps ? a->eta[k] : 0;
+        return a->eta[k];
     default: {
         double form = 0;
         for (int i = 0; i < a->n_component; i++) {
@@ -97,7 +119,7 @@ static inline double *naive_norm(const naive *v, const double *o, double *r)
 static inline double *naive_norm_backward(const naive *v, const double *o, const double *gz)
 {
     const tess_clifford_algebra *a = &v->op->algebra;
-    const int is_clamp = v->op->config.norm_metric == TESS_CLIFFORD_NORM_CLAMP;
+    const int is_clamp = naive_has_one_r(v);
     double *h = naive_zeros(a->n_component * v->n_row * v->n_out);
     for (int64_t b = 0; b < v->n_row; b++) {
         double sum[TESS_CLIFFORD_MAX_GRADES] = {0};

@@ -28,6 +28,14 @@ static inline void activate(int activation, double x, double *f, double *slope)
         *f = 1 / (1 + exp(-x));
         *slope = *f * (1 - *f);
         break;
+    case TESS_CLIFFORD_TANH:
+        *f = tanh(x);
+        *slope = 1 - *f * *f;
+        break;
+    case TESS_CLIFFORD_SILU:
+        *f = x / (1 + exp(-x));
+        *slope = (1 + *f * exp(-x)) / (1 + exp(-x));
+        break;
     default:
         *f = 1;
         *slope = 0;
@@ -71,11 +79,13 @@ static inline void norm_naive(const tess_cl_problem *p, int64_t n, const double 
             dot[al->grade[k]] += g ? g[k * n + i] * v : 0;
         }
         for (int q = 0; q < al->n_grade; q++) {
-            form[q] += p->norm_metric == TESS_CLIFFORD_NORM_ABS ? fabs(kappa[q]) : kappa[q];
+            const int is_size = p->norm_metric == TESS_CLIFFORD_NORM_ABS ||
+                                p->norm_metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+            form[q] += is_size ? fabs(kappa[q]) : kappa[q];
         }
     }
     int is_low = 0;
-    if (p->norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
+    if (p->norm_metric >= TESS_CLIFFORD_NORM_CLAMP) { // and abs_clamp
         double all = 0, dots = 0;
         for (int q = 0; q < al->n_grade; q++) {
             all += form[q] / (double)n;

@@ -49,7 +49,7 @@ static void pass_gate(const sgp_case *c, const naive_row *v, int side, int64_t i
 {
     const int d = c->problem.algebra->n_component;
     const int64_t n = c->problem.n_out;
-    double x[D_MAX], by[D_MAX], out[D_MAX];
+    double x[D_MAX] = {0}, by[D_MAX], out[D_MAX];
     for (int k = 0; k < d; k++) {
         x[k] = v->raw[side][k * n + i];
         by[k] = v->slope[side][k * n + i];
@@ -217,12 +217,12 @@ static void test_sgp_algebras(void **state)
     tess_context *ctx = unit_context(2, 0);
     for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
         const tess_clifford_algebra algebra = algebra_of(metrics[m]);
-        for (int32_t metric = TESS_CLIFFORD_NORM_EUCLID; metric <= TESS_CLIFFORD_NORM_CLAMP;
+        for (int32_t metric = TESS_CLIFFORD_NORM_EUCLID; metric <= TESS_CLIFFORD_NORM_ABS_CLAMP;
              metric++) {
             for (int wide = 0; wide < 2; wide++) {
                 tess_cl_problem p = problem_of(&algebra, 5, 19, wide ? TESS_F64 : TESS_F32, 0);
                 p.norm_metric = metric;
-                p.eps = metric == TESS_CLIFFORD_NORM_CLAMP ? 0.01 : 1e-6;
+                p.eps = metric >= TESS_CLIFFORD_NORM_CLAMP ? 0.01 : 1e-6;
                 one_sgp(ctx, &p, PLAIN, 1, 0, metrics[m]);
             }
         }
@@ -259,7 +259,7 @@ static void test_sgp_options(void **state)
     (void)state;
     const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(1, 0);
-    for (int32_t activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+    for (int32_t activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SILU;
          activation++) {
         for (int normalize = 0; normalize < 2; normalize++) {
             for (int masked = 0; masked < 2; masked++) {

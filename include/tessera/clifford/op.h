@@ -32,14 +32,17 @@ typedef enum tess_clifford_activation {
     TESS_CLIFFORD_GELU = 1,      /* factor Phi(x_0): exact, by erfc */
     TESS_CLIFFORD_GELU_TANH = 2, /* factor GELU_tanh(x_0), as GATr multiplies */
     TESS_CLIFFORD_RELU = 3,      /* factor max(x_0, 0) */
-    TESS_CLIFFORD_SIGMOID = 4    /* factor 1/(1 + exp(-x_0)) */
+    TESS_CLIFFORD_SIGMOID = 4,   /* factor 1/(1 + exp(-x_0)) */
+    TESS_CLIFFORD_TANH = 5,      /* factor tanh(x_0) */
+    TESS_CLIFFORD_SILU = 6       /* factor x_0/(1 + exp(-x_0)) */
 } tess_clifford_activation;
 
 typedef enum tess_clifford_norm_metric {
     TESS_CLIFFORD_NORM_AUTO = 0,   /* euclid where every square is +1, else abs */
     TESS_CLIFFORD_NORM_EUCLID = 1, /* r_g^2 = mean_n sum_k o_k^2 + eps */
     TESS_CLIFFORD_NORM_ABS = 2,    /* r_g^2 = mean_n |sum_k eta_k o_k^2| + eps */
-    TESS_CLIFFORD_NORM_CLAMP = 3   /* one r^2 = max(mean_n sum_k eta_k o_k^2, eps) for all grades */
+    TESS_CLIFFORD_NORM_CLAMP = 3,  /* one r^2 = max(mean_n sum_k eta_k o_k^2, eps) for all grades */
+    TESS_CLIFFORD_NORM_ABS_CLAMP = 4 /* one r^2 = max(mean_n sum_g |sum_k eta_k o_k^2|, eps) */
 } tess_clifford_norm_metric;
 
 typedef enum tess_clifford_bias_mode {

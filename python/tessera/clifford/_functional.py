@@ -127,7 +127,7 @@ def mv_gelu(
         float32, float64, float16 or bfloat16, with any strides.
     metric : str, sequence of int or Algebra
         The algebra: '+++', '0+++', 'pga', (1, 1, 1) ...
-    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid', 'none'}, default 'gelu'
+    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid', 'tanh', 'silu', 'none'}, default 'gelu'
         'gelu' multiplies by the exact normal distribution function of the scalar.
     axis : {0, -1}
         -1: the components are the last axis. Any number of axes may take the place of the rows.
@@ -166,7 +166,7 @@ def rms_norm(
     ----------
     x, metric, axis, check_finite
         As in :func:`mv_gelu`.
-    norm_metric : {'auto', 'euclid', 'abs', 'clamp'}, default 'auto'
+    norm_metric : {'auto', 'euclid', 'abs', 'clamp', 'abs_clamp'}, default 'auto'
         Whose squares: all positive, the size of the metric's per grade, or the metric's over all
         grades. 'auto' is 'euclid' where every symbol squares to +1, else 'abs'.
     eps : float, default 1e-6

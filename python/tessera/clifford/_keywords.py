@@ -13,9 +13,9 @@ Kind: TypeAlias = Literal["gate", "norm", "sgp", "fcgp", "linear", "layer", "fc_
 class OpKeywords(TypedDict, total=False):
     """Table ``clifford.op``."""
 
-    activation: Literal["none", "gelu", "gelu_tanh", "relu", "sigmoid"]
+    activation: Literal["none", "gelu", "gelu_tanh", "relu", "sigmoid", "tanh", "silu"]
     normalize: bool
-    norm_metric: Literal["auto", "euclid", "abs", "clamp"]
+    norm_metric: Literal["auto", "euclid", "abs", "clamp", "abs_clamp"]
     eps: float
     bias_mode: Literal["scalar", "all"]
     precision: Literal["highest", "high"]
@@ -32,9 +32,9 @@ class CheckKeywords(TypedDict, total=False):
 class ProductKeywords(TypedDict, total=False):
     """What :func:`tessera.clifford.sgp` takes beside arrays, metric and axis."""
 
-    activation: Literal["none", "gelu", "gelu_tanh", "relu", "sigmoid"]
+    activation: Literal["none", "gelu", "gelu_tanh", "relu", "sigmoid", "tanh", "silu"]
     normalize: bool
-    norm_metric: Literal["auto", "euclid", "abs", "clamp"]
+    norm_metric: Literal["auto", "euclid", "abs", "clamp", "abs_clamp"]
     eps: float
     path_mask: int | None
     check_finite: bool

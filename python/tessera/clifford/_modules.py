@@ -39,7 +39,7 @@ class MVGELU(CliffordModule):
     ----------
     metric : str, sequence of int or Algebra
         The algebra.
-    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid'}, default 'gelu'
+    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid', 'tanh', 'silu'}, default 'gelu'
         The function.
     axis : {0, -1}
         Which axis has the components.
@@ -91,7 +91,7 @@ class MVRMSNorm(CliffordModule):
         The algebra.
     eps : float, default 1e-6
         Added under the root.
-    norm_metric : {'auto', 'euclid', 'abs', 'clamp'}, default 'auto'
+    norm_metric : {'auto', 'euclid', 'abs', 'clamp', 'abs_clamp'}, default 'auto'
         Whose squares; see :func:`tessera.clifford.rms_norm`.
     axis, check_finite
         As in :class:`MVGELU`.

@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import torch
 
-Activation: TypeAlias = Literal["gelu", "gelu_tanh", "relu", "sigmoid", "none"]
-NormMetric: TypeAlias = Literal["auto", "euclid", "abs", "clamp"]
+Activation: TypeAlias = Literal["gelu", "gelu_tanh", "relu", "sigmoid", "tanh", "silu", "none"]
+NormMetric: TypeAlias = Literal["auto", "euclid", "abs", "clamp", "abs_clamp"]
 BiasMode: TypeAlias = Literal["scalar", "all"]
 Precision: TypeAlias = Literal["highest", "high"]
 

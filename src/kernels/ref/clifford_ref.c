@@ -35,6 +35,16 @@ static void activate(int activation, double x, double f[3])
         f[1] = slope;
         f[2] = slope * (1 - 2 * s);
         break;
+    case TESS_CLIFFORD_TANH:
+        f[0] = tanh(x);
+        f[1] = 1 / (cosh(x) * cosh(x));
+        f[2] = -2 * f[0] * f[1];
+        break;
+    case TESS_CLIFFORD_SILU:
+        f[0] = x * s;
+        f[1] = slope > 0 ? s + x * slope : s;
+        f[2] = slope > 0 ? slope * (2 + x * (1 - 2 * s)) : 0;
+        break;
     default:
         f[0] = 1;
         f[1] = f[2] = 0;

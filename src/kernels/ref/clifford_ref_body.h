@@ -143,7 +143,7 @@ static int T_NAME(first_of)(const tess_cl_grades *grades, int g)
 // e_k = eta_k times this, of a grade of one item.
 static double T_NAME(sign)(const NORM *norm, int g, ptrdiff_t r, ptrdiff_t i)
 {
-    if (norm->grades->metric != TESS_CLIFFORD_NORM_ABS) {
+    if (!tess_cl_takes_size(norm->grades->metric)) {
         return 1;
     }
     double form = 0;
@@ -161,7 +161,7 @@ void TESS_KFN(T_NAME(clifford_moments))(const NORM *restrict norm,
     for (ptrdiff_t r = 0; r < (ptrdiff_t)norm->n_row; r++) {
         tess_cl_moments sum = {{0}, {0}, {0}, {0}};
         for (int g = 0; g < grades->n_grade; g++) {
-            const int to = grades->metric == TESS_CLIFFORD_NORM_CLAMP ? 0 : g;
+            const int to = tess_cl_shares_root(grades->metric) ? 0 : g;
             for (ptrdiff_t i = 0; i < (ptrdiff_t)norm->n; i++) {
                 const double sign = T_NAME(sign)(norm, g, r, i);
                 for (int k = T_NAME(first_of)(grades, g); k < grades->end[g]; k++) {

@@ -128,13 +128,13 @@ static int is_clamped(const tess_cl_problem *problem, double r)
     // r is a statistic, which may be rounded to f32, or was just computed.
     const double exact = sqrt(problem->eps), rounded = (double)(float)exact;
     const double least = tess_cpu_cl_is_f64(problem) || rounded < exact ? exact : rounded;
-    return problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP && r <= least;
+    return tess_cl_shares_root(problem->norm_metric) && r <= least;
 }
 
 static double root_of(const tess_cl_problem *problem, double sum)
 {
     const double mean = sum / (double)problem->n_out;
-    if (problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
+    if (tess_cl_shares_root(problem->norm_metric)) {
         return sqrt(mean < problem->eps ? problem->eps : mean);
     }
     return sqrt(mean + problem->eps);
@@ -146,7 +146,7 @@ static void fill_factors(const tess_cl_problem *problem, const tess_cl_moments *
 {
     const double n = (double)problem->n_out;
     for (int g = 0; g < problem->algebra->n_grade; g++) {
-        const int from = problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP ? 0 : g;
+        const int from = tess_cl_shares_root(problem->norm_metric) ? 0 : g;
         if (!problem->normalize) {
             r[g] = factors->a[g] = 1;
             factors->b[g] = factors->c[g] = factors->e[g] = 0;

@@ -60,6 +60,16 @@ static bool is_normalized_f32(const tess_cl_job *job)
     return job->sizes.dtype == TESS_F32 && job->problem.normalize;
 }
 
+// r of abs_clamp is the root of eps at least, and its squares do not cancel between grades: with an
+// eps that is not tiny nothing is magnified.
+enum { ROUGH_EPS_INVERSE = 1000 };
+
+static bool is_bounded(const tess_cl_job *job)
+{
+    return job->problem.norm_metric == TESS_CLIFFORD_NORM_ABS_CLAMP &&
+           job->problem.eps * ROUGH_EPS_INVERSE >= 1;
+}
+
 static bool has_both_signs(const tess_clifford_algebra *algebra)
 {
     for (int32_t k = 0; k < algebra->n_component; k++) {
@@ -72,7 +82,7 @@ static bool has_both_signs(const tess_clifford_algebra *algebra)
 
 bool tess_cl_is_few(const tess_cl_job *job)
 {
-    return is_normalized_f32(job) && job->sizes.n_out <= FEW_FEATURES;
+    return is_normalized_f32(job) && job->sizes.n_out <= FEW_FEATURES && !is_bounded(job);
 }
 
 bool tess_cl_cancels(const tess_cl_job *job)
@@ -84,7 +94,7 @@ bool tess_cl_cancels(const tess_cl_job *job)
 bool tess_cl_is_wide_forward(const tess_cl_job *job)
 {
     return tess_cl_cancels(job) ||
-           (tess_cl_is_few(job) && job->problem.norm_metric == TESS_CLIFFORD_NORM_ABS &&
+           (tess_cl_is_few(job) && job->problem.norm_metric != TESS_CLIFFORD_NORM_EUCLID &&
             has_both_signs(&job->op->algebra));
 }
 

@@ -9,17 +9,18 @@
 
 #define CONFIG tess_clifford_config
 static const tess_param op_params[] = {
-    {"activation", TESS_PARAM_CHOICE, FIELD(activation), TESS_CLIFFORD_GELU, 0, 4,
-     "none|gelu|gelu_tanh|relu|sigmoid", "",
+    {"activation", TESS_PARAM_CHOICE, FIELD(activation), TESS_CLIFFORD_GELU, 0, 6,
+     "none|gelu|gelu_tanh|relu|sigmoid|tanh|silu", "",
      "function of the scalar component that multiplies every component of an input"},
     {"normalize", TESS_PARAM_FLAG, FIELD(normalize), 1, 0, 1, NULL, "",
      "divide every grade of a row by its root mean square over the features"},
-    {"norm_metric", TESS_PARAM_CHOICE, FIELD(norm_metric), TESS_CLIFFORD_NORM_AUTO, 0, 3,
-     "auto|euclid|abs|clamp", "",
-     "squares of the norm: all positive, the size of the metric's per grade, or the metric's over "
-     "all grades; auto takes euclid where every symbol squares to +1, else abs"},
+    {"norm_metric", TESS_PARAM_CHOICE, FIELD(norm_metric), TESS_CLIFFORD_NORM_AUTO, 0, 4,
+     "auto|euclid|abs|clamp|abs_clamp", "",
+     "squares of the norm: all positive, the size of the metric's per grade, the metric's over all "
+     "grades, or the sizes of all grades together; auto takes euclid where every symbol squares to "
+     "+1, else abs"},
     {"eps", TESS_PARAM_REAL, FIELD(eps), 1e-6, 0, 1e9, NULL, "",
-     "added to the mean square under the root; least mean square for clamp"},
+     "added to the mean square under the root; least mean square for clamp and abs_clamp"},
     {"bias_mode", TESS_PARAM_CHOICE, FIELD(bias_mode), TESS_CLIFFORD_BIAS_SCALAR, 0, 1,
      "scalar|all", "",
      "components that get the bias: the scalar alone (equivariant) or all (as flash-clifford)"},

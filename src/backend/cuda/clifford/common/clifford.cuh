@@ -279,6 +279,18 @@ __device__ __forceinline__ gate<C> gate_of(int32_t activation, C s)
         const C f1 = f * logistic(-s);
         return {f, f1, f1 * (C(1) - C(2) * f)};
     }
+    if (activation == TESS_CLIFFORD_TANH) {
+        const C f = tanh(s);
+        const C f1 = C(4) * logistic(C(2) * s) * logistic(C(-2) * s);
+        return {f, f1, C(-2) * f * f1};
+    }
+    if (activation == TESS_CLIFFORD_SILU) {
+        const C f = logistic(s);
+        const C f1 = f * logistic(-s);
+        // Where f1 is 0 a product with s would be 0 times infinity.
+        const C turn = f1 > C(0) ? s : C(0);
+        return {s * f, fma(turn, f1, f), f1 * fma(turn, C(1) - C(2) * f, C(2))};
+    }
     return {C(1), C(0), C(0)};
 }
 

@@ -1,7 +1,7 @@
 // The grade-wise norm of a row: sums over its features, then r, then gradients through both.
 //
-// With e_k = 1 (euclid), eta_k sign(kappa_g) (abs) or eta_k (clamp), r^2 = mean of e o^2 + eps, and
-// h = (gz - e o dot) / r with dot = sum of gz o / (N r^2).
+// With e_k = 1 (euclid), eta_k sign(kappa_g) (abs, abs_clamp) or eta_k (clamp), r^2 = mean of e o^2
+// + eps, and h = (gz - e o dot) / r with dot = sum of gz o / (N r^2).
 #ifndef TESS_CLIFFORD_NORM_CUH
 #define TESS_CLIFFORD_NORM_CUH
 
@@ -9,6 +9,16 @@
 
 namespace clifford
 {
+
+__host__ __device__ __forceinline__ constexpr bool takes_size(int32_t metric)
+{
+    return metric == TESS_CLIFFORD_NORM_ABS || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
+__host__ __device__ __forceinline__ constexpr bool shares_root(int32_t metric)
+{
+    return metric == TESS_CLIFFORD_NORM_CLAMP || metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
 
 // What one row's components of each grade are multiplied with. clamp has one r for all grades.
 template <int G, typename C>
@@ -49,7 +59,7 @@ __device__ __forceinline__ void add_statistic(const A &algebra, int32_t metric,
                     o, kappa);
 #pragma unroll
     for (int g = 0; g < A::n_grade; g++) {
-        sums[g] += metric == TESS_CLIFFORD_NORM_ABS ? fabs(kappa[g]) : kappa[g];
+        sums[g] += takes_size(metric) ? fabs(kappa[g]) : kappa[g];
     }
 }
 
@@ -71,7 +81,7 @@ __device__ __forceinline__ void add_products(const A &algebra, const C (&a)[A::n
 template <int G, typename C>
 __device__ __forceinline__ void join_grades(int32_t metric, C *sums)
 {
-    if (metric == TESS_CLIFFORD_NORM_CLAMP) {
+    if (shares_root(metric)) {
         C all = C(0);
 #pragma unroll
         for (int g = 0; g < G; g++) {
@@ -92,7 +102,7 @@ __device__ __forceinline__ void squares_of_sums(int32_t metric, C per_feature, C
 #pragma unroll
     for (int g = 0; g < G; g++) {
         const C mean = sums[g] * per_feature;
-        sums[g] = metric != TESS_CLIFFORD_NORM_CLAMP ? mean + eps : mean < eps ? eps : mean;
+        sums[g] = !shares_root(metric) ? mean + eps : mean < eps ? eps : mean;
     }
 }
 
@@ -100,7 +110,7 @@ __device__ __forceinline__ void squares_of_sums(int32_t metric, C per_feature, C
 template <typename C>
 __device__ __forceinline__ bool is_free_root(int32_t metric, C eps, C r)
 {
-    return metric != TESS_CLIFFORD_NORM_CLAMP || !(r <= sqrt(eps));
+    return !shares_root(metric) || !(r <= sqrt(eps));
 }
 
 // 1/r and sums of gz o, to what norm_gradient takes.
@@ -130,7 +140,7 @@ norm_gradient(const A &algebra, int32_t metric, const row_norm<A::n_grade, C> &n
         factor[g] = scale * norm.dot[g];
     }
     const bool has_signs = !algebra.is_euclidean() && metric != TESS_CLIFFORD_NORM_EUCLID;
-    if (has_signs && metric == TESS_CLIFFORD_NORM_ABS) {
+    if (has_signs && takes_size(metric)) {
         C kappa[A::n_grade];
         quadratic_forms(algebra, metric, s, kappa);
 #pragma unroll

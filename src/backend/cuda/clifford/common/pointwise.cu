@@ -165,7 +165,7 @@ __device__ __forceinline__ void metric_signs(const point_args<D> &a, const C (&o
 #pragma unroll
     for (int g = 0; g < G; g++) {
         const C direction = sign[g] > C(0) ? C(1) : sign[g] < C(0) ? C(-1) : C(0);
-        sign[g] = a.metric == TESS_CLIFFORD_NORM_ABS ? direction : C(1);
+        sign[g] = takes_size(a.metric) ? direction : C(1);
     }
 #pragma unroll
     for (int k = 0; k < D; k++) {

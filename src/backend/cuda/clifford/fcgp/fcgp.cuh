@@ -132,6 +132,15 @@ __device__ __forceinline__ gate<A> gate_of(int activation, A s)
         const A value = A(1) / (A(1) + A(exp(-s)));
         return {value, value * (A(1) - value)};
     }
+    case TESS_CLIFFORD_TANH: {
+        const A value = A(tanh(s));
+        return {value, A(1) - value * value};
+    }
+    case TESS_CLIFFORD_SILU: {
+        const A share = A(1) / (A(1) + A(exp(-s)));
+        const A slope = share * (A(1) - share);
+        return {s * share, slope > A(0) ? share + s * slope : share};
+    }
     default:
         return {A(1), A(0)};
     }

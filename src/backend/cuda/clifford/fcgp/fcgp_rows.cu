@@ -21,11 +21,21 @@ struct norm_rule {
     int64_t n_feature;
     int32_t n_component;
     int32_t n_grade;
-    int32_t metric; // EUCLID, ABS or CLAMP; -1: no norm
+    int32_t metric; // EUCLID, ABS, CLAMP or ABS_CLAMP; -1: no norm
     double eps;
     int8_t eta[TESS_CLIFFORD_MAX_COMPONENTS];
     uint8_t grade_first[TESS_CLIFFORD_MAX_GRADES + 1];
 };
+
+__device__ __forceinline__ bool takes_size(const norm_rule &rule)
+{
+    return rule.metric == TESS_CLIFFORD_NORM_ABS || rule.metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
+
+__device__ __forceinline__ bool shares_root(const norm_rule &rule)
+{
+    return rule.metric == TESS_CLIFFORD_NORM_CLAMP || rule.metric == TESS_CLIFFORD_NORM_ABS_CLAMP;
+}
 
 norm_rule rule_of(const tess_cl_problem &p)
 {
@@ -71,7 +81,7 @@ __device__ __forceinline__ A square_of(const norm_rule &rule, const view<A> &o, 
             rule.metric == TESS_CLIFFORD_NORM_EUCLID ? value : A(rule.eta[k]) * value;
         sum = fma(weighted, value, sum);
     }
-    return rule.metric == TESS_CLIFFORD_NORM_ABS ? fabs(sum) : sum;
+    return takes_size(rule) ? fabs(sum) : sum;
 }
 
 // r of every grade of row b, by the whole warp.
@@ -93,7 +103,7 @@ __device__ __forceinline__ by_grade<A> roots_of(const norm_rule &rule, const vie
             all += mean;
         }
     }
-    if (rule.metric == TESS_CLIFFORD_NORM_CLAMP) {
+    if (shares_root(rule)) {
         const A eps = A(rule.eps);
         const A root = sqrt(all > eps || all != all ? all : eps);
 #pragma unroll
@@ -174,7 +184,7 @@ __device__ __forceinline__ void write_grade(const norm_rule &rule, const norm_in
     using A = math_of<T>;
     for (int64_t n = lane; n < rule.n_feature; n += warp_size) {
         A sign = A(1);
-        if (rule.metric == TESS_CLIFFORD_NORM_ABS) {
+        if (takes_size(rule)) {
             A sum = A(0);
             for (int k = rule.grade_first[g]; k < rule.grade_first[g + 1]; k++) {
                 const A z = in.result(k, b, n, root);
@@ -219,7 +229,7 @@ __global__ void __launch_bounds__(threads)
                 all += d.value[g];
             }
         }
-        const bool clamps = rule.metric == TESS_CLIFFORD_NORM_CLAMP;
+        const bool clamps = shares_root(rule);
         // Where the least mean square decided, r does not depend on the product.
         const A common = r.value[0] > sqrt(A(rule.eps)) ? all : A(0);
 #pragma unroll

@@ -355,7 +355,7 @@ finish_sums(const sgp_args &a, const row_group &group, float (&sums)[2 * A::n_gr
     if (a.statistics == nullptr) {
         sum_over_group(sums, group, partials);
         squares_of_sums<G>(a.metric, per_feature, eps, sums);
-        is_free = a.metric != TESS_CLIFFORD_NORM_CLAMP || !(sums[0] <= eps);
+        is_free = !shares_root(a.metric) || !(sums[0] <= eps);
 #pragma unroll
         for (int g = 0; g < G; g++) {
             inverses[g] = inverse_root_of(sums[g]);
