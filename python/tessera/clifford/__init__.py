@@ -11,9 +11,11 @@ DLPack, and tensors of torch, which they differentiate twice:
 (8, 2, 3)
 
 With torch there are modules: ``Layer`` (that of flash-clifford, its bias on the scalar),
-``MVLinear``, ``MVRMSNorm``, ``MVGELU``, ``SGP`` and ``FCGP``. A script written for flash-clifford
-runs with its import lines changed: ``tessera.clifford.ops`` and ``tessera.clifford.modules.layer``
-have its names and give its answers. torch is imported when a module is first used, never before.
+``MVLinear``, ``MVRMSNorm``, ``MVGELU``, ``SGP`` and ``FCGP``, CGENN's gates, norms and layer, and
+whole networks in ``tessera.clifford.gatr`` and ``tessera.clifford.lgatr``. A script written for
+flash-clifford runs with its import lines changed: ``tessera.clifford.ops`` and
+``tessera.clifford.modules.layer`` have its names and give its answers. torch is imported when a
+module is first used, never before.
 """
 
 from __future__ import annotations
@@ -38,20 +40,32 @@ from tessera.clifford._functional import fcgp, layer, linear, mv_gelu, rms_norm,
 from tessera.clifford._op import Op
 
 if TYPE_CHECKING:
+    from tessera.clifford._cgenn import MVLayerNorm as MVLayerNorm
+    from tessera.clifford._cgenn import MVNormGate as MVNormGate
+    from tessera.clifford._cgenn import MVSiLU as MVSiLU
+    from tessera.clifford._cgenn import SteerableLayer as SteerableLayer
     from tessera.clifford._layer import Layer as Layer
     from tessera.clifford._modules import FCGP as FCGP
     from tessera.clifford._modules import MVGELU as MVGELU
     from tessera.clifford._modules import SGP as SGP
     from tessera.clifford._modules import MVLinear as MVLinear
     from tessera.clifford._modules import MVRMSNorm as MVRMSNorm
+    from tessera.clifford.gatr import GATr as GATr
+    from tessera.clifford.lgatr import LGATr as LGATr
 
 _MODULES = {
     "FCGP": "_modules",
+    "GATr": "gatr",
+    "LGATr": "lgatr",
     "Layer": "_layer",
     "MVGELU": "_modules",
+    "MVLayerNorm": "_cgenn",
     "MVLinear": "_modules",
+    "MVNormGate": "_cgenn",
     "MVRMSNorm": "_modules",
+    "MVSiLU": "_cgenn",
     "SGP": "_modules",
+    "SteerableLayer": "_cgenn",
 }
 
 __all__ = [
@@ -63,10 +77,16 @@ __all__ = [
     "P3M0_NUM_PRODUCT_WEIGHTS",
     "SGP",
     "Algebra",
+    "GATr",
+    "LGATr",
     "Layer",
+    "MVLayerNorm",
     "MVLinear",
+    "MVNormGate",
     "MVRMSNorm",
+    "MVSiLU",
     "Op",
+    "SteerableLayer",
     "check",
     "fcgp",
     "fused_gelu_fcgp_norm_2d",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tessera import _core
 from tessera._lib import Session
-from tessera.clifford import _arrays, _functional
+from tessera.clifford import _arrays, _functional, _versors
 from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text
 
 if TYPE_CHECKING:
@@ -300,6 +300,57 @@ class Algebra:
         """
         wedge = self.outer(self.right_complement(x), self.right_complement(y))
         return self.left_complement(wedge)
+
+    def inverse(self, x: ArrayT) -> ArrayT:
+        """Return y with x y = y x = 1.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x. Multivectors without inverse, such as null vectors, are an error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> bool(np.allclose(algebra.inverse(2 * e1), e1 / 2))
+        True
+        """
+        return _versors.inverse(self, x)
+
+    def sandwich(self, versor: ArrayT, x: ArrayT) -> ArrayT:
+        """Move x by a versor, a product of vectors: u x u^-1, with odd grades of x flipped if odd.
+
+        Parameters
+        ----------
+        versor : array or tensor, shape (component, ...)
+            Reflections (vectors), rotations, boosts, translations: even or odd multivectors. Shapes
+            broadcast.
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> bool(np.allclose(algebra.sandwich(e1, e1 + e2), e2 - e1))
+        True
+        """
+        return _versors.sandwich(self, versor, x)
 
     # --- Maps of single multivectors
 

@@ -1,0 +1,1 @@
+"""What the networks of ``tessera.clifford.gatr`` and ``tessera.clifford.lgatr`` share."""

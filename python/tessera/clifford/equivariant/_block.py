@@ -1,0 +1,117 @@
+"""Blocks of transformers: attention and feed-forward part, each normed before and added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tessera.clifford.equivariant._config import (
+    MLPConfig,
+    PrimitivesConfig,
+    SelfAttentionConfig,
+)
+from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.equivariant._mlp import FeedForward
+from tessera.clifford.equivariant._norm import EquivariantNorm
+from tessera.clifford.equivariant._self_attention import SelfAttention
+
+__all__ = ["Block"]
+
+
+class Block(nn.Module):
+    """x + attention(norm x), then that plus its normed feed-forward part.
+
+    Parameters
+    ----------
+    mv_channels, s_channels : int
+        Channels.
+    geometry : Geometry
+        The algebra.
+    attention, mlp, primitives
+        Options.
+    dropout_prob : float, optional
+        Of both parts.
+    norm_elementwise_affine : bool
+        Whether the norms have gains.
+    """
+
+    def __init__(
+        self,
+        mv_channels: int,
+        s_channels: int,
+        geometry: Geometry,
+        attention: SelfAttentionConfig,
+        mlp: MLPConfig,
+        primitives: PrimitivesConfig,
+        dropout_prob: float | None = None,
+        norm_elementwise_affine: bool = True,
+    ) -> None:
+        super().__init__()
+        sizes = (geometry, mv_channels, s_channels)
+        self.geometry = geometry
+        self.norm1 = EquivariantNorm(*sizes, elementwise_affine=norm_elementwise_affine)
+        self.norm2 = EquivariantNorm(*sizes, elementwise_affine=norm_elementwise_affine)
+        self.attention = SelfAttention(
+            replace(
+                attention,
+                in_mv_channels=mv_channels,
+                out_mv_channels=mv_channels,
+                in_s_channels=s_channels,
+                out_s_channels=s_channels,
+                output_init="small",
+                dropout_prob=dropout_prob,
+            ),
+            geometry,
+        )
+        self.mlp = FeedForward(
+            replace(
+                mlp, mv_channels=mv_channels, s_channels=s_channels, dropout_prob=dropout_prob
+            ),
+            geometry,
+            primitives,
+        )
+
+    def forward(
+        self,
+        multivectors: Tensor,
+        scalars: Tensor | None = None,
+        additional_qk_features_mv: Tensor | None = None,
+        additional_qk_features_s: Tensor | None = None,
+        reference: Tensor | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Compute.
+
+        Parameters
+        ----------
+        multivectors : torch.Tensor, shape (..., item, mv_channels, 16)
+            Multivectors.
+        scalars : torch.Tensor, shape (..., item, s_channels), optional
+            Scalars.
+        additional_qk_features_mv, additional_qk_features_s : torch.Tensor, optional
+            More channels that queries and keys are made of.
+        reference : torch.Tensor, optional
+            Of the joins of GATr.
+        **options
+            Of ``torch.nn.functional.scaled_dot_product_attention``.
+
+        Returns
+        -------
+        multivectors, scalars
+            Like the inputs.
+        """
+        mv, s = self.norm1(multivectors, scalars)
+        mv, s = self.attention(
+            mv, s, additional_qk_features_mv, additional_qk_features_s, **options
+        )
+        multivectors, scalars = multivectors + mv, _sum(scalars, s)
+        mv, s = self.norm2(multivectors, scalars)
+        mv, s = self.mlp(mv, s, **({} if reference is None else {"reference": reference}))
+        return multivectors + mv, _sum(scalars, s)
+
+
+def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    return b if a is None else a if b is None else torch.add(a, b)

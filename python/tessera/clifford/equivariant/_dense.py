@@ -1,0 +1,110 @@
+"""Weights of equivariant maps spread out into one matrix, so that a layer is one matrix product.
+
+A map of c_in to c_out multivector channels and their scalars is a matrix of (16 c_in + s_in) rows
+and (16 c_out + s_out) columns, and a row of biases. Every item is a weight, its negative, or zero:
+where, is counted once; spreading is one gather, and its gradient gathers the few places of every
+weight and sums them in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+__all__ = ["Places", "spread"]
+
+Labels = npt.NDArray[np.int64]
+
+
+class _Spread(torch.autograd.Function):
+    """Items of weights, their negatives and zeros, in their places."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(weights: Tensor, where: Tensor, places: Tensor, signs: Tensor) -> Tensor:
+        source = torch.cat([weights.new_zeros(1), weights, -weights])
+        return source.index_select(0, where)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        where, places, signs = ctx.saved_tensors
+        return _Gather.apply(gradients[0], where, places, signs), None, None, None
+
+
+class _Gather(torch.autograd.Function):
+    """The sum over the places of every weight: what _Spread is differentiated by."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(items: Tensor, where: Tensor, places: Tensor, signs: Tensor) -> Tensor:
+        found = items.index_select(0, places).view(signs.shape)
+        return (found * signs.to(found.dtype)).sum(-1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        where, places, signs = ctx.saved_tensors
+        return _Spread.apply(gradients[0], where, places, signs), None, None, None
+
+
+class Places(torch.nn.Module):
+    """Where the weights go: buffers that follow their module from device to device.
+
+    Parameters
+    ----------
+    labels : array of int
+        1 + the number of the weight at every place, negative for its negative, 0 for zero.
+    n_weight : int
+        How many weights there are.
+    """
+
+    where: Tensor
+    places: Tensor
+    signs: Tensor
+
+    def __init__(self, labels: Labels, n_weight: int) -> None:
+        super().__init__()
+        self.shape = labels.shape
+        flat = labels.ravel()
+        index = np.where(flat < 0, n_weight - flat, flat)
+        used = np.flatnonzero(flat)
+        owner = np.abs(flat[used]) - 1
+        order = np.argsort(owner, kind="stable")
+        counts = np.bincount(owner, minlength=n_weight)
+        width = int(counts.max(initial=1))
+        rank = np.arange(len(used)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.zeros((n_weight, width), np.int32)
+        signs = np.zeros((n_weight, width), np.int8)
+        places[owner[order], rank] = used[order]
+        signs[owner[order], rank] = np.sign(flat[used[order]])
+        for name, values in (
+            ("where", index.astype(np.int32)),
+            ("places", places.ravel()),
+            ("signs", signs),
+        ):
+            self.register_buffer(name, torch.from_numpy(values), persistent=False)
+
+    def forward(self, weights: Sequence[Tensor]) -> Tensor:
+        """Spread weights, joined in the order in which they were numbered."""
+        flat = torch.cat([w.reshape(-1) for w in weights])
+        return spread(flat, self.where, self.places, self.signs).view(self.shape)
+
+
+def spread(weights: Tensor, where: Tensor, places: Tensor, signs: Tensor) -> Tensor:
+    """Return weights in their places, flat."""
+    found: Tensor = _Spread.apply(weights, where, places, signs)
+    return found

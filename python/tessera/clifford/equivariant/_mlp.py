@@ -1,0 +1,90 @@
+"""The feed-forward part of a block: a bilinear layer, then gated linear ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from tessera import _core
+from tessera.clifford.equivariant._bilinear import JoinBilinear, ProductBilinear
+from tessera.clifford.equivariant._config import MLPConfig, PrimitivesConfig
+from tessera.clifford.equivariant._dropout import GradeDropout
+from tessera.clifford.equivariant._gate import EquivariantGate
+from tessera.clifford.equivariant._linear import EquivariantLinear
+from tessera.clifford.equivariant._maps import Geometry
+
+__all__ = ["FeedForward"]
+
+
+class FeedForward(nn.Module):
+    """Bilinear layer, gates and linear layers.
+
+    Parameters
+    ----------
+    config : MLPConfig
+        Sizes and options.
+    geometry : Geometry
+        The algebra.
+    primitives : PrimitivesConfig, optional
+        Of L-GATr.
+    """
+
+    def __init__(
+        self,
+        config: MLPConfig,
+        geometry: Geometry,
+        primitives: PrimitivesConfig | None = None,
+    ) -> None:
+        super().__init__()
+        if config.num_layers_mlp < 1:
+            raise _core.ArgumentError(
+                f"mlp: num_layers_mlp: expected at least 1, got {config.num_layers_mlp}"
+            )
+        primitives = primitives or PrimitivesConfig()
+        self.config = config
+        self.geometry = geometry
+        inner = config.num_layers_mlp - 1
+        mv = [config.mv_channels, *[config.mlp_ratio * config.mv_channels] * inner]
+        s = [config.s_channels, *[config.mlp_ratio * config.s_channels] * inner]
+        mv.append(config.mv_channels)
+        s.append(config.s_channels)
+        layers: list[nn.Module] = []
+        for i in range(config.num_layers_mlp):
+            sizes: dict[str, Any] = {"in_s_channels": s[i], "out_s_channels": s[i + 1]}
+            if i == 0 and geometry.signs == "0+++":
+                layers.append(JoinBilinear(mv[0], mv[1], geometry, **sizes))
+            elif i == 0 and primitives.geometric_product:
+                keeps = primitives.bivector
+                layers.append(
+                    ProductBilinear(mv[0], mv[1], geometry, keeps_bivectors=keeps, **sizes)
+                )
+            else:
+                layers.append(EquivariantGate(geometry, config.nonlinearity))
+                layers.append(EquivariantLinear(mv[i], mv[i + 1], geometry, **sizes))
+            if config.dropout_prob is not None:
+                layers.append(GradeDropout(config.dropout_prob))
+        self.layers = nn.ModuleList(layers)
+
+    def forward(
+        self, multivectors: Tensor, scalars: Tensor | None = None, **options: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """Compute.
+
+        Parameters
+        ----------
+        multivectors : torch.Tensor, shape (..., mv_channels, 16)
+            Multivectors.
+        scalars : torch.Tensor, shape (..., s_channels), optional
+            Scalars.
+        **options
+            Of the bilinear layer.
+
+        Returns
+        -------
+        multivectors, scalars
+            Like the inputs.
+        """
+        for i, layer in enumerate(self.layers):
+            multivectors, scalars = layer(multivectors, scalars, **(options if i == 0 else {}))
+        return multivectors, scalars

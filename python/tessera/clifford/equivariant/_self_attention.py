@@ -1,0 +1,201 @@
+"""Self-attention of GATr and L-GATr: one linear layer to all heads, attention, one back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tessera.clifford.equivariant._attention import (
+    attend,
+    head_columns,
+    head_rows,
+    pin_attention,
+    query_signs,
+)
+from tessera.clifford.equivariant._config import SelfAttentionConfig
+from tessera.clifford.equivariant._dense import Places
+from tessera.clifford.equivariant._dropout import GradeDropout
+from tessera.clifford.equivariant._linear import (
+    EquivariantLinear,
+    check_inputs,
+    pack,
+    times,
+    unpack,
+)
+from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.equivariant._norm import normalized_rows
+
+__all__ = ["SelfAttention"]
+
+
+class _Projections(nn.Module):
+    """The linear layers to queries, keys and values; names are those of lgatr's states."""
+
+    def __init__(self, config: SelfAttentionConfig, geometry: Geometry) -> None:
+        super().__init__()
+        n_head = config.num_heads
+        c, s = config.hidden_mv_channels, config.hidden_s_channels
+        more = (config.additional_qk_mv_channels, config.additional_qk_s_channels)
+
+        def linear(n: int, extra: tuple[int, int]) -> EquivariantLinear:
+            return EquivariantLinear(
+                config.in_mv_channels + extra[0],
+                n * c,
+                geometry,
+                in_s_channels=config.in_s_channels + extra[1],
+                out_s_channels=n * s,
+                bias=False,
+                is_part=True,
+            )
+
+        if config.multi_query:
+            self.q_linear = linear(n_head, more)
+            self.k_linear = linear(1, more)
+            self.v_linear = linear(1, (0, 0))
+        else:
+            self.in_linear = linear(3 * n_head, more)
+
+
+class SelfAttention(nn.Module):
+    """Attention of items to each other.
+
+    Parameters
+    ----------
+    config : SelfAttentionConfig
+        Sizes and options.
+    geometry : Geometry
+        The algebra.
+    """
+
+    def __init__(self, config: SelfAttentionConfig, geometry: Geometry) -> None:
+        super().__init__()
+        self.config = config
+        self.geometry = geometry
+        n_head, c, s = config.num_heads, config.hidden_mv_channels, config.hidden_s_channels
+        self.qkv_module = _Projections(config, geometry)
+        self.out_linear = EquivariantLinear(
+            c * n_head,
+            config.out_mv_channels,
+            geometry,
+            in_s_channels=s * n_head,
+            out_s_channels=config.out_s_channels,
+            initialization=config.output_init,
+            is_part=True,
+        )
+        # L-GATr's metric is one of signs, which the projection to queries takes along; GATr makes
+        # features of queries and keys.
+        self._is_signed = geometry.signs == "+---"
+        self.dropout = None if config.dropout_prob is None else GradeDropout(config.dropout_prob)
+        self.head_scale = nn.Parameter(torch.ones(n_head)) if config.head_scale else None
+        self._in_places = nn.ModuleList(
+            self._arranged(linear, n_part, heads, first)
+            for linear, n_part, heads, first in self._inputs()
+        )
+        labels = self.out_linear.labels()
+        labels[:-1] = labels[head_rows(n_head, c, s)]
+        self._out_places = Places(labels, self.out_linear.n_weight)
+
+    def _inputs(self) -> list[tuple[EquivariantLinear, int, int, bool]]:
+        """Return linear layers, how many parts and heads they make, whether queries come first."""
+        m, n_head = self.qkv_module, self.config.num_heads
+        if self.config.multi_query:
+            return [
+                (m.q_linear, 1, n_head, True),
+                (m.k_linear, 1, 1, False),
+                (m.v_linear, 1, 1, False),
+            ]
+        return [(m.in_linear, 3, n_head, True)]
+
+    def _arranged(
+        self, linear: EquivariantLinear, n_part: int, n_head: int, has_queries: bool
+    ) -> Places:
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        labels = linear.labels()[:, head_columns(n_part, n_head, c, s)]
+        if has_queries and self._is_signed:
+            labels = labels * query_signs(self.geometry, n_part, n_head, c, s)
+        return Places(labels, linear.n_weight)
+
+    def _project(self, rows: Tensor, more: Tensor | None) -> list[Tensor]:
+        """Return packed queries, keys and values, (..., item, head, feature)."""
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        width = 16 * c + s
+        found = []
+        for (linear, n_part, n_head, _), places in zip(
+            self._inputs(), self._in_places, strict=True
+        ):
+            full = rows if more is None or linear.n_in == rows.shape[-1] else more
+            z = times(full, places(linear.weights()), False)
+            z = z.view(*z.shape[:-1], n_part, n_head, width)
+            if self.config.normalizes:
+                z = normalized_rows(z, c, s, self.geometry)
+            found += [z[..., part, :, :] for part in range(n_part)]
+        return found
+
+    def rows(self, rows: Tensor, more: Tensor | None = None, **options: Any) -> Tensor:
+        """Attend on packed rows, (..., item, feature); more: with additional features."""
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, more))
+        if self._is_signed:
+            z = attend(q, k, v, **options)
+        else:
+            z = pack(
+                *pin_attention(
+                    *(unpack(t, c, s)[0] for t in (q, k, v)),
+                    *(unpack(t, c, s)[1] for t in (q, k, v)),
+                    **options,
+                )
+            )
+        if self.head_scale is not None:
+            z = z * self.head_scale[:, None, None].to(z.dtype)
+        z = z.transpose(-3, -2).flatten(-2)
+        return times(
+            z, self._out_places(self.out_linear.weights()), self.out_linear.has_bias
+        )
+
+    def forward(
+        self,
+        multivectors: Tensor,
+        scalars: Tensor | None = None,
+        additional_qk_features_mv: Tensor | None = None,
+        additional_qk_features_s: Tensor | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend.
+
+        Parameters
+        ----------
+        multivectors : torch.Tensor, shape (..., item, channel, 16)
+            Multivectors.
+        scalars : torch.Tensor, shape (..., item, channel), optional
+            Scalars.
+        additional_qk_features_mv, additional_qk_features_s : torch.Tensor, optional
+            More channels that queries and keys are made of.
+        **options
+            Of ``torch.nn.functional.scaled_dot_product_attention``.
+
+        Returns
+        -------
+        multivectors, scalars
+            Of the sizes of the configuration.
+        """
+        more = with_more(
+            multivectors, scalars, additional_qk_features_mv, additional_qk_features_s
+        )
+        check_inputs(self._inputs()[0][0], *more)
+        is_more = more[0] is not multivectors or more[1] is not scalars
+        z = self.rows(pack(multivectors, scalars), pack(*more) if is_more else None, **options)
+        mv, s = unpack(z, self.out_linear.out_mv_channels, self.out_linear.out_s_channels)
+        return (mv, s) if self.dropout is None else self.dropout(mv, s)
+
+
+def with_more(
+    multivectors: Tensor, scalars: Tensor | None, more_mv: Tensor | None, more_s: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Return the channels that queries and keys are made of."""
+    if more_mv is not None:
+        multivectors = torch.cat([multivectors, more_mv], -2)
+    if more_s is not None:
+        scalars = more_s if scalars is None else torch.cat([scalars, more_s], -1)
+    return multivectors, scalars

@@ -1,0 +1,324 @@
+"""L-GATr: values and gradients of lgatr, from its own states; equivariance; derivatives; masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tessera  # noqa: E402
+import tessera.clifford as tc  # noqa: E402
+from clifford_networks import (  # noqa: E402
+    case_of,
+    error,
+    leaves,
+    moved,
+    one_thread,
+    random_versor,
+    run_module,
+)
+from tessera.clifford import lgatr  # noqa: E402
+
+# Against lgatr in float64; of float32 the issue asks for 1e-5.
+ALLOWED = {torch.float64: 1e-10, torch.float32: 1e-5}
+DTYPES = [torch.float64, torch.float32]
+__all__ = ["one_thread"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["s", "nos", "in_s", "out_s", "nobias", "unit"])
+@pytest.mark.parametrize("kind", ["sub", "full"])
+def test_linear(kind: str, name: str, dtype: Any) -> None:
+    if (kind, name) == ("full", "unit"):
+        pytest.skip("lgatr's data have it for ten maps only")
+    case = case_of("lgatr_linear", f"{kind}_{name}")
+    n_out, n_in, n_map = case["sd.weight"].shape
+    layer = lgatr.EquiLinear(
+        n_in,
+        n_out,
+        {"subgroup": n_map == 10},
+        case["x_s"].shape[-1] if "x_s" in case else 0,
+        case["y_s"].shape[-1] if "y_s" in case else 0,
+        bias=name != "nobias",
+    )
+    assert run_module(layer, case, dtype) <= ALLOWED[dtype]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["norm", "norm_affine", "norm_nos", "norm_small", "norm_null"])
+def test_norm(name: str, dtype: Any) -> None:
+    if (name, dtype) == ("norm_null", torch.float32):
+        pytest.skip("squares that are zero in float64 need not be in float32")
+    is_affine = name == "norm_affine"
+    layer = lgatr.EquiLayerNorm(
+        *((4, 6) if is_affine else (0, 0)), elementwise_affine=is_affine
+    )
+    assert run_module(layer, case_of("lgatr_layers", name), dtype) <= ALLOWED[dtype]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["relu", "sigmoid", "tanh", "gelu", "silu"])
+def test_gate(name: str, dtype: Any) -> None:
+    case = case_of("lgatr_layers", f"gate_{name}")
+    assert run_module(lgatr.ScalarGatedNonlinearity(name), case, dtype) <= ALLOWED[dtype]
+
+
+def test_product_and_inner_product() -> None:
+    algebra = tc.Algebra("+---", axis=-1)
+    case = case_of("lgatr_layers", "gp")
+    x, y = leaves(case, torch.float64, "x", "y2")
+    assert x is not None
+    assert y is not None
+    z = algebra.geometric_product(x, y)
+    z.backward(case["gy"])
+    assert error(z, case["y"]) <= 1e-14
+    assert error(x.grad, case["d_x"]) <= 1e-14
+    assert error(y.grad, case["d_y2"]) <= 1e-14
+    case = case_of("lgatr_layers", "inv")
+    inner = algebra.scalar_product(algebra.reverse(case["x"]), case["y"])[..., 0]
+    assert error(inner, case["inner"]) <= 1e-14
+    sizes = algebra.quadratic(case["x"]).abs().sum(-1)
+    assert error(sizes, case["abs_squared_norm"]) <= 1e-14
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["sub", "full"])
+def test_bilinear_and_mlp(kind: str, dtype: Any) -> None:
+    primitives = {"subgroup": kind == "sub"}
+    layer = lgatr.GeometricBilinear(4, 5, primitives, in_s_channels=6, out_s_channels=7)
+    case = case_of("lgatr_layers", f"bilinear_{kind}")
+    assert run_module(layer, case, dtype) <= ALLOWED[dtype]
+    mlp = lgatr.GeoMLP({"mv_channels": 4, "s_channels": 6, "mlp_ratio": 2}, primitives)
+    case = case_of("lgatr_layers", f"mlp_{kind}")
+    assert run_module(mlp, case, dtype) <= ALLOWED[dtype]
+
+
+@pytest.mark.parametrize("name", ["att", "att_nos", "att_mask"])
+def test_attention(name: str) -> None:
+    case = case_of("lgatr_layers", name)
+    names = ["q_mv", "k_mv", "v_mv", "q_s", "k_s", "v_s"]
+    inputs = leaves(case, torch.float64, *names)
+    options = {"attn_mask": case["mask"]} if "mask" in case else {}
+    y, y_s = lgatr.sdp_attention(*inputs, **options)
+    assert error(y, case["y_mv"]) <= 1e-10
+    loss = (y * case["gy_mv"]).sum()
+    if "y_s" in case:
+        assert error(y_s, case["y_s"]) <= 1e-10
+        loss = loss + (y_s * case["gy_s"]).sum()
+    loss.backward()
+    for leaf, key in zip(inputs, names, strict=True):
+        if leaf is not None:
+            assert error(leaf.grad, case["d_" + key]) <= 1e-10
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["selfatt_sub", "selfatt_full", "selfatt_mq"])
+def test_self_attention(name: str, dtype: Any) -> None:
+    case = case_of("lgatr_layers", name)
+    config = {
+        "in_mv_channels": case["x_mv"].shape[-2],
+        "out_mv_channels": case["y_mv"].shape[-2],
+        "in_s_channels": case["x_s"].shape[-1],
+        "out_s_channels": case["y_s"].shape[-1],
+        "num_heads": 2,
+        "multi_query": name == "selfatt_mq",
+        "attn_ratio": 2 if name == "selfatt_mq" else 1,
+        "head_scale": "sd.head_scale" in case,
+    }
+    layer = lgatr.SelfAttention(config, {"subgroup": name != "selfatt_full"})
+    assert run_module(layer, case, dtype) <= ALLOWED[dtype]
+
+
+def make_block(name: str) -> Any:
+    is_mq = name == "block_mq"
+    return lgatr.LGATrBlock(
+        4,
+        8 if is_mq else 6,
+        {"num_heads": 2, "multi_query": is_mq, "head_scale": is_mq},
+        {"mlp_ratio": 2},
+        {"subgroup": name != "block_full"},
+        norm_elementwise_affine=not is_mq,
+    )
+
+
+def make_net(**options: Any) -> Any:
+    return lgatr.LGATr(1, 2, 1, 4, 3, 2, 6, {"num_heads": 2}, {"mlp_ratio": 2}, **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["block_sub", "block_full", "block_mq", "net"])
+def test_states_of_lgatr_load_and_give_its_answers(name: str, dtype: Any) -> None:
+    module = make_net() if name == "net" else make_block(name)
+    assert run_module(module, case_of("lgatr_block", name), dtype) <= ALLOWED[dtype]
+
+
+def test_checkpointed_blocks_give_the_same() -> None:
+    module = make_net(checkpoint_blocks=True)
+    assert run_module(module, case_of("lgatr_block", "net"), torch.float64) <= 1e-10
+
+
+# A boost stretches what it moves, and rounding with it: vectors of the versors below have
+# rapidities below 1, four of them stretch by less than e^4.
+@pytest.mark.parametrize(("dtype", "allowed"), [("float64", 1e-11), ("float32", 1e-4)])
+@pytest.mark.parametrize(
+    ("subgroup", "n_reflection"), [(True, 2), (True, 4), (False, 1), (False, 3)]
+)
+def test_equivariance(subgroup: bool, n_reflection: int, dtype: str, allowed: float) -> None:
+    generator = torch.Generator().manual_seed(3)
+    torch.manual_seed(4)
+    t = getattr(torch, dtype)
+    primitives = {"subgroup": subgroup}
+    net = make_net(primitives=primitives).to(t)
+    x = torch.randn(3, 7, 2, 16, generator=generator).to(t)
+    s = torch.randn(3, 7, 3, generator=generator).to(t)
+    versor = random_versor("+---", n_reflection, generator)
+    y, y_s = net(x, s)
+    z, z_s = net(moved("+---", versor, x), s)
+    assert error(z, moved("+---", versor, y).detach().double()) <= allowed
+    assert error(z_s, y_s.detach().double()) <= allowed
+
+
+def test_one_reflection_is_more_than_the_subgroup() -> None:
+    generator = torch.Generator().manual_seed(3)
+    torch.manual_seed(4)
+    net = make_net().double()
+    x = torch.randn(3, 7, 2, 16, generator=generator, dtype=torch.float64)
+    s = torch.randn(3, 7, 3, generator=generator, dtype=torch.float64)
+    versor = random_versor("+---", 1, generator)
+    y, _ = net(x, s)
+    z, _ = net(moved("+---", versor, x), s)
+    assert error(z, moved("+---", versor, y).detach()) > 1e-2
+
+
+def test_equivariance_of_bfloat16() -> None:
+    # Rotations keep sizes: what is allowed is 2^-8 per rounding over the ten stages of a block.
+    generator = torch.Generator().manual_seed(5)
+    torch.manual_seed(6)
+    net = make_net().to(torch.bfloat16)
+    x = torch.randn(3, 7, 2, 16, generator=generator).to(torch.bfloat16)
+    s = torch.randn(3, 7, 3, generator=generator).to(torch.bfloat16)
+    turn = torch.zeros(16, dtype=torch.float64)
+    turn[0], turn[8] = 0.6, 0.8
+    y, y_s = net(x, s)
+    z, z_s = net(moved("+---", turn, x), s)
+    assert error(z, moved("+---", turn, y).detach().double()) <= 10 * 2**-8
+    assert error(z_s, y_s.detach().double()) <= 10 * 2**-8
+
+
+def test_second_derivatives() -> None:
+    torch.manual_seed(0)
+    block = lgatr.LGATrBlock(1, 1, {"num_heads": 1}, {"mlp_ratio": 1}).double()
+    x = torch.randn(2, 1, 16, dtype=torch.float64, requires_grad=True)
+    s = torch.randn(2, 1, dtype=torch.float64, requires_grad=True)
+
+    def value(x: Any, s: Any) -> Any:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            return block(x, s)[0][..., :3]
+
+    assert torch.autograd.gradgradcheck(value, (x, s), atol=1e-4)
+
+
+def test_linear_twice_and_by_weights() -> None:
+    layer = lgatr.EquiLinear(2, 1, in_s_channels=1, out_s_channels=1).double()
+    x = torch.randn(3, 2, 16, dtype=torch.float64, requires_grad=True)
+    s = torch.randn(3, 1, dtype=torch.float64, requires_grad=True)
+    names = [n for n, _ in layer.named_parameters()]
+
+    def value(x: Any, s: Any, *weights: Any) -> Any:
+        mv, z = torch.func.functional_call(layer, dict(zip(names, weights, strict=True)), (x, s))
+        return mv.square().sum(-1), z
+
+    assert torch.autograd.gradgradcheck(value, (x, s, *layer.parameters()))
+
+
+def test_what_a_mask_hides_has_no_effect() -> None:
+    torch.manual_seed(1)
+    net = make_net()
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    mask = torch.ones(2, 1, 5, 5, dtype=torch.bool)
+    mask[1, :, :, 3:] = False
+    y, _ = net(x, s, attn_mask=mask)
+    x[1, 3:] = 100.0
+    z, _ = net(x, s, attn_mask=mask)
+    torch.testing.assert_close(z[0], y[0])
+    torch.testing.assert_close(z[1, :3], y[1, :3])
+    assert not torch.allclose(net(x, s)[0][1, :3], y[1, :3])
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 5), (2, 3, 5)])
+def test_any_axes_of_batches(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(1)
+    net = make_net()
+    x, s = torch.randn(*shape, 2, 16), torch.randn(*shape, 3)
+    y, y_s = net(x, s)
+    assert y.shape == (*shape, 1, 16)
+    flat, _ = net(x.reshape(-1, 5, 2, 16), s.reshape(-1, 5, 3))
+    torch.testing.assert_close(y, flat.reshape(y.shape))
+    assert y_s.shape == (*shape, 2)
+
+
+def test_channels_that_are_given_again_and_dropout() -> None:
+    torch.manual_seed(1)
+    net = make_net(reinsert_mv_channels=(1,), reinsert_s_channels=(0, 2), dropout_prob=0.5)
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    assert not torch.equal(net(x, s)[0], net(x, s)[0])
+    net.eval()
+    assert torch.equal(net(x, s)[0], net(x, s)[0])
+
+
+def test_a_network_learns_a_mass() -> None:
+    torch.manual_seed(0)
+    net = lgatr.LGATr(1, 1, 1, 4, 0, 1, 4, {"num_heads": 2}, {"mlp_ratio": 1})
+    momenta = torch.randn(64, 3, 4)
+    total = momenta.sum(1)
+    mass = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(-1)
+    target = (mass - mass.mean()) / mass.std()
+    optimizer = torch.optim.Adam(net.parameters(), 3e-3)
+    losses = []
+    for _ in range(60):
+        s = net(lgatr.embed_vector(momenta).unsqueeze(-2))[1]
+        loss = (s.mean(1)[:, 0] - target).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_embeddings_come_back() -> None:
+    for name, n in (
+        ("scalar", 1),
+        ("vector", 4),
+        ("bivector", 6),
+        ("axialvector", 4),
+        ("pseudoscalar", 1),
+    ):
+        x = torch.randn(3, n)
+        mv = getattr(lgatr, f"embed_{name}")(x)
+        assert mv.shape == (3, 16)
+        assert torch.equal(getattr(lgatr, f"extract_{name}")(mv), x)
+    # The axial vector of time is e123, as lgatr has it.
+    assert lgatr.embed_axialvector(torch.eye(4)[0])[14] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lgatr.EquiLinear(2, 3)(torch.zeros(4, 3, 16)), r"expected shape \(.*, 2, 16\)"),
+        (lambda: lgatr.EquiLinear(2, 3, None, 5)(torch.zeros(4, 2, 16)), "scalars: expected 5"),
+        (
+            lambda: lgatr.EquiLinear(2, 3)(torch.zeros(4, 2, 16), torch.zeros(4, 1)),
+            "scalars: expected none",
+        ),
+        (lambda: lgatr.EquiLinear(2, 3, {"group": 1}), "'group' is unknown"),
+        (lambda: lgatr.EquiLinear(2, 3, initialization="unit_scalar"), "needs scalar inputs"),
+        (lambda: lgatr.ScalarGatedNonlinearity("swish"), "nonlinearity: expected one of"),
+        (lambda: lgatr.embed_vector(torch.zeros(3)), r"vectors: expected \(\.\.\., 4\)"),
+        (lambda: lgatr.EquiLinear(0, 3), "in_mv_channels: expected an integer of at least 1"),
+    ],
+)
+def test_errors(call: Any, message: str) -> None:
+    with pytest.raises(tessera.Error, match=message):
+        call()
