@@ -3,7 +3,8 @@
 #include <math.h>
 
 static const double INSIDE = 1e-3;
-static const double NEAR = 0.02; // share of a range where the curve of the fit leaves off
+static const double NEAR = 0.02;  // share of a range where the curve of the fit leaves off
+static const double LEAST = 1e-3; // of B at the fit, below which nothing is stretched
 
 // A number and its derivatives by the three coordinates.
 typedef struct dual {
@@ -111,28 +112,79 @@ static void range_of_exponent(const tess_xp_bent *b, dual log_b, dual *low, dual
     *high = most.v < high->v ? most : *high;
 }
 
-// Where the curve of the fit is at B: logits of exponent and offset.
+// How far ln B is below the highest that it may be, of all the room there is: like exp(-v) near,
+// like -v in much room; the logistic in little. slope: the log of its derivative's size.
+static dual depth_at(dual v, dual room, dual *slope)
+{
+    const double e = exp(-fabs(v.v));
+    const double share = v.v > 0 ? e / (1 + e) : 1 / (1 + e);
+    const dual fall = lift(fmax(-v.v, 0) + log1p(e), -share, &v);
+    const dual more = add(constant(1), 1, room);
+    const dual part = divide(fall, more);
+    const dual gone = lift(-expm1(-part.v), exp(-part.v), &part);
+    *slope = add(lift(-fmax(v.v, 0) - log1p(e), share - 1, &v), -1, part);
+    *slope = add(*slope, 1, log_of(divide(room, more)));
+    return multiply(room, gone);
+}
+
+static double depth_inverse(double share, double room)
+{
+    const double inside = !(share > INSIDE) ? INSIDE : !(share < 1 - INSIDE) ? 1 - INSIDE : share;
+    const double fall = -(1 + room) * log1p(-inside);
+    return fall > 30 ? -fall : -log(expm1(fall)); // the same to the last digit there
+}
+
+// What the rate in the middle leaves of ln B: its own range, and the bounds of the offset.
+static void range_of_log_b_at(const tess_xp_bent *b, dual rate, dual *low, dual *high)
+{
+    double from;
+    double to;
+    range_of_log_b(b, &from, &to);
+    *low = constant(from);
+    *high = constant(to);
+    const double least = rate.v - b->upper[2];
+    const double most = rate.v - b->lower[2];
+    if (least > exp(from)) {
+        *low = lift(log(least), 1 / least, &rate);
+    }
+    if (most < exp(to)) {
+        *high = lift(log(most), 1 / most, &rate);
+    }
+}
+
+static void range_of_rate(const tess_xp_bent *b, double *low, double *high)
+{
+    double from;
+    double to;
+    range_of_log_b(b, &from, &to);
+    *low = exp(from) + b->lower[2];
+    *high = exp(to) + b->upper[2];
+}
+
+// The logit of the exponent where the slope is that of the fit.
 static dual exponent_on_curve(const tess_xp_bent *b, dual big_b, dual low, dual high)
 {
     const dual exponent = divide(constant(b->slope), big_b);
     return logit_within(divide(add(exponent, -1, low), add(high, -1, low)));
 }
 
-static dual offset_on_curve(const tess_xp_bent *b, dual big_b)
+// By how much the coordinate of the exponent is stretched at B.
+static dual stretch_at(const tess_xp_bent *b, dual big_b)
 {
-    const double range = b->upper[2] - b->lower[2];
-    return logit_within(lift((b->value - big_b.v - b->lower[2]) / range, -1 / range, &big_b));
+    const double ratio = big_b.v / b->narrow;
+    const double stretch = sqrt(1 + ratio * ratio);
+    return lift(stretch, ratio / (b->narrow * stretch), &big_b);
 }
 
 bool tess_xp_bent_make(const double lower[3], const double upper[3], const double theta[3],
-                       double tau, tess_xp_bent *bent)
+                       double slope_sd, double tau, tess_xp_bent *bent)
 {
     const double log_tau = log(tau);
     if (!(lower[0] > 0) || !isfinite(log_tau)) {
         return false;
     }
     const double b = theta[0] * exp(theta[1] * log_tau);
-    *bent = (tess_xp_bent){.log_tau = log_tau, .value = b + theta[2], .slope = b * theta[1]};
+    *bent = (tess_xp_bent){.log_tau = log_tau, .slope = b * theta[1]};
     for (int k = 0; k < 3; k++) {
         bent->lower[k] = lower[k];
         bent->upper[k] = upper[k];
@@ -140,7 +192,9 @@ bool tess_xp_bent_make(const double lower[3], const double upper[3], const doubl
             return false;
         }
     }
-    return true;
+    // Logits of exponents around the middle of their range are as wide as that there.
+    bent->narrow = fmax(4 * slope_sd / (upper[1] - lower[1]), LEAST * b);
+    return bent->narrow > 0;
 }
 
 void tess_xp_bent_at(const tess_xp_bent *b, const double u[3], tess_xp_bent_place *out)
@@ -152,29 +206,33 @@ void tess_xp_bent_at(const tess_xp_bent *b, const double u[3], tess_xp_bent_plac
     }
     double from;
     double to;
-    range_of_log_b(b, &from, &to);
-    const dual share = logistic(x[0]);
-    const dual log_b = lift(from + (to - from) * share.v, to - from, &share);
-    const dual big_b = lift(exp(log_b.v), exp(log_b.v), &log_b);
     dual low;
     dual high;
+    range_of_rate(b, &from, &to);
+    const dual rate = add(constant(from), to - from, logistic(x[0]));
+    range_of_log_b_at(b, rate, &low, &high);
+    const dual room = add(high, -1, low);
+    dual slope;
+    const dual log_b = add(high, -1, depth_at(x[1], room, &slope));
+    const dual big_b = lift(exp(log_b.v), exp(log_b.v), &log_b);
     range_of_exponent(b, log_b, &low, &high);
     const dual width = add(high, -1, low);
-    const dual at_exponent = add(x[1], 1, exponent_on_curve(b, big_b, low, high));
+    const dual stretch = stretch_at(b, big_b);
+    const dual at_exponent = add(divide(x[2], stretch), 1, exponent_on_curve(b, big_b, low, high));
     const dual exponent = add(low, 1, multiply(width, logistic(at_exponent)));
-    const double range = b->upper[2] - b->lower[2];
-    const dual at_offset = add(x[2], 1, offset_on_curve(b, big_b));
-    const dual offset = add(constant(b->lower[2]), range, logistic(at_offset));
+    const dual offset = add(rate, -1, big_b);
     const dual log_a = add(log_b, -b->log_tau, exponent);
     const dual amplitude = lift(exp(log_a.v), exp(log_a.v), &log_a);
-    dual volume = add(log_slope(x[0]), 1, log_slope(at_exponent));
-    volume = add(volume, 1, log_slope(at_offset));
+    dual volume = add(log_slope(x[0]), 1, slope);
+    volume = add(volume, 1, log_slope(at_exponent));
     volume = add(volume, 1, log_of(width));
+    volume = add(volume, -1, log_of(stretch));
     volume = add(volume, 1, log_a);
-    out->log_volume = volume.v + log(to - from) + log(range);
+    out->log_volume = volume.v + log(to - from);
     const dual theta[3] = {amplitude, exponent, offset};
     for (int i = 0; i < 3; i++) {
-        out->theta[i] = theta[i].v;
+        // Rounding may lead past a bound by its last digit.
+        out->theta[i] = fmin(fmax(theta[i].v, b->lower[i]), b->upper[i]);
         out->volume_slope[i] = volume.d[i];
         for (int k = 0; k < 3; k++) {
             out->jacobian[i][k] = theta[k].d[i];
@@ -192,18 +250,20 @@ void tess_xp_bent_of(const tess_xp_bent *b, const double theta[3], double u[3])
 {
     double from;
     double to;
-    range_of_log_b(b, &from, &to);
-    const double share = (log(theta[0]) + theta[1] * b->log_tau - from) / (to - from);
-    u[0] = logit_inside(share);
-    // The curve at the B that u[0] stands for.
-    const double inside = 1 / (1 + exp(-u[0]));
-    const dual log_b = constant(from + (to - from) * inside);
-    const dual big_b = constant(exp(log_b.v));
     dual low;
     dual high;
-    range_of_exponent(b, log_b, &low, &high);
-    u[1] = logit_inside((theta[1] - low.v) / (high.v - low.v)) -
-           exponent_on_curve(b, big_b, low, high).v;
-    u[2] = logit_inside((theta[2] - b->lower[2]) / (b->upper[2] - b->lower[2])) -
-           offset_on_curve(b, big_b).v;
+    range_of_rate(b, &from, &to);
+    const double log_b = log(theta[0]) + theta[1] * b->log_tau;
+    u[0] = logit_inside((exp(log_b) + theta[2] - from) / (to - from));
+    // The ranges at what the coordinates before stand for.
+    const dual rate = constant(from + (to - from) / (1 + exp(-u[0])));
+    range_of_log_b_at(b, rate, &low, &high);
+    u[1] = depth_inverse((high.v - log_b) / (high.v - low.v), high.v - low.v);
+    dual slope;
+    const dual own_log_b =
+        add(high, -1, depth_at(constant(u[1]), constant(high.v - low.v), &slope));
+    const dual big_b = constant(exp(own_log_b.v));
+    range_of_exponent(b, own_log_b, &low, &high);
+    u[2] = stretch_at(b, big_b).v * (logit_inside((theta[1] - low.v) / (high.v - low.v)) -
+                                     exponent_on_curve(b, big_b, low, high).v);
 }

@@ -279,6 +279,21 @@ static tess_status choose_shards(tess_xp_combine *c)
     return TESS_OK;
 }
 
+// All that are used get the mean of their precisions.
+static void share_precision(tess_xp_combine *c)
+{
+    const int64_t size = c->n * c->n;
+    for (int64_t k = 0; k < size; k++) {
+        double sum = 0;
+        for (int64_t s = 0; s < c->n_shard; s++) {
+            sum += c->is_used[s] ? c->precision[s * size + k] : 0;
+        }
+        for (int64_t s = 0; s < c->n_shard; s++) {
+            c->precision[s * size + k] = sum / (double)n_used(c);
+        }
+    }
+}
+
 static tess_status judge(tess_xp_combine *c)
 {
     const double share = (double)n_used(c) / (double)c->n_shard;
@@ -355,9 +370,9 @@ static tess_status draw_upstream(tess_xp_combine *c, double *x)
     return TESS_OK;
 }
 
-// Shards know theta; in these coordinates each has the volume of theta in its density, and only one
-// of them should: how far that moves the whole, shift [n].
-static void shift_by_volume(const tess_xp_combine *c, const double *mu, double *shift)
+// How far the whole lies from the average, shift [n]: shards know theta, in these coordinates each
+// has the volume of theta in its density, and only one of them should; and they are not normal.
+static void find_shift(const tess_xp_combine *c, const double *mu, double *shift)
 {
     tess_xp_place place;
     tess_xp_coords_place(&c->coords, mu, &place);
@@ -365,6 +380,7 @@ static void shift_by_volume(const tess_xp_combine *c, const double *mu, double *
     for (int64_t k = 0; k < c->coords.n; k++) {
         shift[k] = -(double)(n_used(c) - 1) * place.volume_slope[k];
     }
+    tess_xp_combine_skew(c, mu, shift);
     solve(c, shift);
 }
 
@@ -471,6 +487,7 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     tess_xp_combine_choose(c);
     TESS_TRY(choose_shards(c));
     TESS_TRY(judge(c));
+    share_precision(c);
     if (!find_whole(c, mu)) {
         TESS_FAIL(TESS_E_NUMERIC, "the shards' covariances have no sum that could be inverted");
     }
@@ -482,7 +499,7 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     if (c->config.is_robust_upstream) {
         TESS_TRY(draw_upstream(c, x));
     } else {
-        shift_by_volume(c, mu, mu + c->n);
+        find_shift(c, mu, mu + c->n);
         draw_whole(c, mu + c->n, x);
     }
     TESS_TRY(create(c, out));

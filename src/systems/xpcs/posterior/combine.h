@@ -36,6 +36,19 @@ void tess_xp_combine_coords(tess_xp_combine *combine, bool is_bent);
 void tess_xp_combine_take(tess_xp_combine *combine, int64_t shard);
 // Those coordinates in which the shards are nearest to normal; x is used as room.
 void tess_xp_combine_choose(tess_xp_combine *combine);
+// A shard's draws of theta's coordinates and the noise.
+typedef struct tess_xp_shape {
+    double mean[TESS_XP_MAX_COORD];
+    double root[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD]; // lower, of the covariance
+    // Moments, made of unit covariance.
+    double third[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
+} tess_xp_shape;
+
+// False: they span no space.
+bool tess_xp_combine_shape(const tess_xp_combine *combine, int64_t shard, tess_xp_shape *out);
+// Adds to the slope [coords.n] of the whole's log density at mu, the average of the shards, what
+// their third moments do.
+void tess_xp_combine_skew(const tess_xp_combine *combine, const double *mu, double *slope);
 // Why the draws of a shard cannot be used, its vectors x being there; NULL: they can.
 const char *tess_xp_combine_fault(const tess_xp_combine *combine, int64_t shard);
 

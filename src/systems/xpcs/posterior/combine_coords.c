@@ -4,7 +4,6 @@
 // shard is most normal in: coordinates that bend with the fit follow the long curves of weak data,
 // and bend a posterior that had no need of it, by half a standard deviation of the whole in eight
 // shards. So the draws decide, by their third moments.
-#include "numerics/cholesky.h"
 #include "systems/xpcs/posterior/combine.h"
 
 #include <math.h>
@@ -25,7 +24,9 @@ void tess_xp_combine_coords(tess_xp_combine *c, bool is_bent)
     }
     tess_xp_coords_make(&density, info->fit_theta, &c->coords);
     if (is_bent) {
-        tess_xp_coords_bend(&density, 0.5 * info->dt_s * (double)info->n_frame, &c->coords);
+        const double as_narrow_as_can_be[2] = {0, 0};
+        tess_xp_coords_bend(&density, as_narrow_as_can_be, 0.5 * info->dt_s * (double)info->n_frame,
+                            &c->coords);
     }
 }
 
@@ -42,59 +43,17 @@ void tess_xp_combine_take(tess_xp_combine *c, int64_t shard)
     }
 }
 
-// Mean and lower root of the covariance of theta's coordinates and the noise; false: there is none.
-static bool shape_of(const tess_xp_combine *c, const double *x, double *mean, double *root)
-{
-    const int64_t n = c->coords.n;
-    memset(mean, 0, (size_t)n * sizeof *mean);
-    memset(root, 0, (size_t)(n * n) * sizeof *root);
-    for (int64_t i = 0; i < c->n_draw; i++) {
-        for (int64_t k = 0; k < n; k++) {
-            mean[k] += x[i * c->n + k] / (double)c->n_draw;
-        }
-    }
-    for (int64_t i = 0; i < c->n_draw; i++) {
-        for (int64_t j = 0; j < n; j++) {
-            for (int64_t k = 0; k < n; k++) {
-                root[j * n + k] +=
-                    (x[i * c->n + j] - mean[j]) * (x[i * c->n + k] - mean[k]) / (double)c->n_draw;
-            }
-        }
-    }
-    return tess_cholesky(root, n);
-}
-
 // Sum of the squares of all third moments of a shard, made of unit covariance: 0 if it is normal.
 static double skewness(const tess_xp_combine *c, int64_t shard)
 {
     const int64_t n = c->coords.n;
-    const double *x = c->x + shard * c->n_draw * c->n;
-    double mean[TESS_XP_MAX_COORD];
-    double root[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
-    double third[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD * TESS_XP_MAX_COORD] = {0};
-    if (!shape_of(c, x, mean, root)) {
+    tess_xp_shape shape;
+    double sum = 0;
+    if (!tess_xp_combine_shape(c, shard, &shape)) {
         return (double)INFINITY;
     }
-    for (int64_t i = 0; i < c->n_draw; i++) {
-        double z[TESS_XP_MAX_COORD];
-        for (int64_t j = 0; j < n; j++) {
-            z[j] = x[i * c->n + j] - mean[j];
-            for (int64_t k = 0; k < j; k++) {
-                z[j] -= root[j * n + k] * z[k];
-            }
-            z[j] /= root[j * n + j];
-        }
-        for (int64_t j = 0; j < n; j++) {
-            for (int64_t k = 0; k < n; k++) {
-                for (int64_t l = 0; l < n; l++) {
-                    third[(j * n + k) * n + l] += z[j] * z[k] * z[l] / (double)c->n_draw;
-                }
-            }
-        }
-    }
-    double sum = 0;
     for (int64_t j = 0; j < n * n * n; j++) {
-        sum += third[j] * third[j];
+        sum += shape.third[j] * shape.third[j];
     }
     return sum;
 }

@@ -27,7 +27,8 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
     coords->n++;
 }
 
-void tess_xp_coords_bend(const tess_xp_density *density, double tau, tess_xp_coords *coords)
+void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2], double tau,
+                         tess_xp_coords *coords)
 {
     for (int64_t block = 0; 3 * block + 2 < coords->n_param; block++) {
         const int64_t k = 3 * block;
@@ -42,8 +43,9 @@ void tess_xp_coords_bend(const tess_xp_density *density, double tau, tess_xp_coo
         for (int64_t i = 0; i < coords->n - 1; i++) {
             coords->first[block] = coords->index[i] == k ? i : coords->first[block];
         }
-        coords->is_bent[block] = is_free && tess_xp_bent_make(lower, upper, coords->theta + k, tau,
-                                                              &coords->bent[block]);
+        coords->is_bent[block] =
+            is_free && tess_xp_bent_make(lower, upper, coords->theta + k, slope_sd[block], tau,
+                                         &coords->bent[block]);
     }
 }
 

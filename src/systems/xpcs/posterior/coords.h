@@ -33,8 +33,10 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
 // To be called after tess_xp_coords_make(): the original's coordinates and prior.
 void tess_xp_coords_make_upstream(const tess_xp_density *density, tess_xp_coords *coords);
 
-// Rates by coordinates in which they are straight; tau: a time in the middle of the measurement.
-void tess_xp_coords_bend(const tess_xp_density *density, double tau, tess_xp_coords *coords);
+// Rates by coordinates in which they are straight; tau: a time in the middle of the measurement,
+// slope_sd: errors of amplitude exponent tau^exponent of diffusion and shear, inf where unknown.
+void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2], double tau,
+                         tess_xp_coords *coords);
 
 // A point and how it moves with its coordinates.
 typedef struct tess_xp_place {

@@ -188,14 +188,34 @@ static tess_status create_posterior(tess_xp_sampler *s)
     return TESS_OK;
 }
 
+// Error of a rate's slope by ln t at tau, by the fit: amplitude and exponent are those at k.
+static double slope_sd(const tess_xp_sampler *s, int64_t k, double tau)
+{
+    const int64_t n = s->fit->n_covariance;
+    const int64_t at = n - s->density.n_param + k;
+    const double *theta = s->fit->theta + k;
+    const double power = pow(tau, theta[1]);
+    const double by[2] = {power * theta[1], theta[0] * power * (1 + theta[1] * log(tau))};
+    double sum = 0;
+    for (int64_t i = 0; i < 2; i++) {
+        for (int64_t j = 0; j < 2; j++) {
+            sum += by[i] * by[j] * s->fit->covariance[(at + i) * n + at + j];
+        }
+    }
+    const double parts = s->config.shard > 0 ? (double)s->config.n_shard : 1;
+    return sum > 0 ? sqrt(parts * sum) : (double)INFINITY;
+}
+
 void tess_xp_sampler_make_coords(tess_xp_sampler *s, const double *theta)
 {
     tess_xp_coords_make(&s->density, theta, &s->coords);
     if (s->config.coords == 1) {
         tess_xp_coords_make_upstream(&s->density, &s->coords);
     } else {
-        const double last = (double)s->data->info.n_frame;
-        tess_xp_coords_bend(&s->density, 0.5 * s->model.dt_s * last, &s->coords);
+        const double tau = 0.5 * s->model.dt_s * (double)s->data->info.n_frame;
+        const double sd[2] = {slope_sd(s, 0, tau),
+                              s->density.n_param > 3 ? slope_sd(s, 3, tau) : (double)INFINITY};
+        tess_xp_coords_bend(&s->density, sd, tau, &s->coords);
     }
 }
 
