@@ -67,8 +67,9 @@ enum {
     TESS_XP_WANT_HESSIAN = 2   // and H
 };
 
-// Sums over tiles first_leaf * LEAF .. of (n_leaf leaves) at n_set points of the parameters, one
-// row per point and leaf:
+// Sums over n_leaf leaves at n_set points of the parameters, one row per point and leaf. Leaves
+// first_leaf, first_leaf + 1, ..; or of a part of all leaves that is spread over them, the first
+// group of every period, those that are numbers first_leaf, first_leaf + 1, .. of that part.
 //
 //   sums[set][leaf][a * (6 + 3 p) + ...]  S1 Sf Sff Sy Syy Sfy, P[p], Q[p], R[p] of angle a
 //   sums[set][leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
@@ -95,7 +96,7 @@ typedef struct tess_stage_xpcs_pass {
     const tess_xp_tiles *tiles;
     const tess_xp_grid *grid;     // [n_set]
     const tess_xp_angle *angles;  // [n_set][n_angle]
-    const unsigned char *records; // of tile first_leaf * LEAF on
+    const unsigned char *records; // of tile first_leaf * LEAF on; with a period of tile 0 on
     const double *lag_weight;     // [n_angle][n_frame] by j - i; NULL: 1
     const double *frame_weight;   // [n_frame]: pairs weigh w_i w_j, of a bootstrap; NULL: 1
     double *sums;                 // [n_set][n_leaf][n_sum]
@@ -103,6 +104,8 @@ typedef struct tess_stage_xpcs_pass {
     int64_t n_set;
     int64_t first_leaf;
     int64_t n_leaf;
+    int64_t group;   // leaves of a period that count
+    int64_t period;  // 0: all of them
     int32_t n_param; // 3: no shear, 7
     int32_t power;   // of sinc: 2 or 4
     int32_t want;
@@ -112,6 +115,13 @@ typedef struct tess_stage_xpcs_pass {
     double f_scale;
     void *scratch; // scratch_bytes() of the device
 } tess_stage_xpcs_pass;
+
+// Which of all leaves is number k of a call's.
+static inline int64_t tess_xp_leaf_of(const tess_stage_xpcs_pass *pass, int64_t k)
+{
+    const int64_t n = pass->first_leaf + k;
+    return pass->period > 0 ? n / pass->group * pass->period + n % pass->group : n;
+}
 
 // Sums of leaves in a tree of fixed shape. Leaf k of those given is number first + k of all that
 // are summed; what comes out are the sums of the longest stretches of 2^j leaves whose first number

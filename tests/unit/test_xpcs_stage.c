@@ -16,6 +16,7 @@ typedef struct pass_case {
     double time_scale;  // of the rates: below 1 nothing is dark
     int32_t has_frames; // weights of frames
     int32_t is_mixed;
+    double tolerance; // 0: 1e-13
 } pass_case;
 
 static int64_t n_sum_of(const xp_problem *p)
@@ -253,7 +254,8 @@ static void check_case(tess_context *ctx, const pass_case *c)
     int64_t at = 0;
     const double worst = worst_error(got, &want, stage.n_sum, &at);
     // Sums of thousands of terms, each right to a few units in the last place.
-    if (!(worst <= (c->is_mixed ? 2e-6 : 1e-13))) {
+    const double exact = c->tolerance > 0 ? c->tolerance : 1e-13;
+    if (!(worst <= (c->is_mixed ? 2e-6 : exact))) {
         fail_msg("%s, %lld angles of %lld frames: sum %lld is %.17g, by definition %.17Lg (%.2g)",
                  c->name, (long long)c->n_angle, (long long)c->n_frame, (long long)at, got[at],
                  want.sum[at], worst);
@@ -322,6 +324,86 @@ static void sums_by_definition(void **state)
             check_case(ctx, &cases[k]);
         }
     }
+    tess_context_destroy(ctx);
+}
+
+// All modes, kernels, losses, weights, precisions and sums that go together, with and without
+// holes.
+static void every_combination(void **state)
+{
+    (void)state;
+    static const int64_t frames[] = {33, 19, 40};
+    tess_context *ctx = unit_context(2, 0);
+    int64_t number = 0, n_checked = 0;
+    for (int32_t n_param = 3; n_param <= 7; n_param += 4) {
+        for (int32_t kernel = 0; kernel <= (n_param == 7 ? TESS_XPCS_KERNEL_PHYSICAL : 0);
+             kernel++) {
+            for (int32_t loss = 0; loss <= TESS_XPCS_LOSS_ARCTAN; loss++) {
+                for (int32_t bits = 0; bits < 64; bits++) {
+                    for (int32_t want = 0; want < 3; want++, number++) {
+                        const pass_case c = {"combination",
+                                             2 + bits % 2,
+                                             frames[number % 3],
+                                             n_param,
+                                             kernel,
+                                             bits & 1 ? 4 : 8,
+                                             .loss = loss,
+                                             .has_sigma = (bits & 2) != 0,
+                                             .has_lags = (bits & 4) != 0,
+                                             .has_frames = (bits & 8) != 0,
+                                             .has_holes = (bits & 16) != 0,
+                                             .is_mixed = (bits & 32) != 0,
+                                             .no_gradient = want == 0,
+                                             .no_hessian = want < 2,
+                                             .n_group = 1 + bits / 2 % 2,
+                                             .is_perpendicular = number % 5 == 0,
+                                             .time_scale = number % 2 ? 1e-3 : 1,
+                                             .tolerance = 1e-12}; // of derivatives: the README
+                        if (number % (unit_is_quick() ? 29 : 1) == 0) {
+                            check_case(ctx, &c);
+                            n_checked++;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_true(n_checked > (unit_is_quick() ? 100 : 3800));
+    tess_context_destroy(ctx);
+}
+
+// Leaves here and there in one call have the bits they have among all others.
+static void a_part_is_its_leaves(void **state)
+{
+    (void)state;
+    const pass_case c = {"part", 3, 420, 7, .has_holes = 1};
+    tess_context *ctx = unit_context(2, 0);
+    xp_problem p = make_case(ctx, &c);
+    tess_stage_xpcs_pass stage =
+        stage_of(&p, TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN, TESS_XPCS_LOSS_LINEAR);
+    const int64_t all = stage.n_leaf;
+    double *whole = leaf_sums(ctx, stage);
+    for (int64_t group = 1; group <= 3; group++) {
+        for (int64_t first = 0; first < 3; first++) {
+            stage.group = group;
+            stage.period = 4 * group + 1;
+            stage.first_leaf = first;
+            stage.n_leaf = 1;
+            while (tess_xp_leaf_of(&stage, stage.n_leaf) < all) {
+                stage.n_leaf++;
+            }
+            double *part = leaf_sums(ctx, stage);
+            assert_true(stage.n_leaf > 3);
+            for (int64_t k = 0; k < stage.n_leaf; k++) {
+                const int64_t n = first + k, leaf = n / group * stage.period + n % group;
+                assert_memory_equal(part + k * stage.n_sum, whole + leaf * stage.n_sum,
+                                    (size_t)stage.n_sum * sizeof *part);
+            }
+            free(part);
+        }
+    }
+    free(whole);
+    xp_drop(ctx, &p);
     tess_context_destroy(ctx);
 }
 
@@ -495,9 +577,10 @@ static void simulated_holes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_definition),  cmocka_unit_test(cuts_change_nothing),
-        cmocka_unit_test(sets_change_nothing), cmocka_unit_test(ignored_sigmas),
-        cmocka_unit_test(simulated_holes),
+        cmocka_unit_test(sums_by_definition),   cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(sets_change_nothing),  cmocka_unit_test(ignored_sigmas),
+        cmocka_unit_test(simulated_holes),      cmocka_unit_test(every_combination),
+        cmocka_unit_test(a_part_is_its_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,9 @@ static inline void xp_run_pass(tess_device *device, const tess_stage_xpcs_pass *
     there.tiles = &tiles;
     there.grid = grids;
     there.angles = xp_send(&s, a->angles, (size_t)a->n_set * n_angle * sizeof *a->angles);
-    there.records = xp_send(&s, a->records, xp_record_bytes_of(a->tiles, a->first_leaf, a->n_leaf));
+    const int64_t first = a->period > 0 ? 0 : a->first_leaf;
+    const int64_t end = tess_xp_leaf_of(a, a->n_leaf - 1) + 1;
+    there.records = xp_send(&s, a->records, xp_record_bytes_of(a->tiles, first, end - first));
     there.lag_weight = xp_send(&s, a->lag_weight, n_angle * n_frame * sizeof(double));
     there.frame_weight = xp_send(&s, a->frame_weight, n_frame * sizeof(double));
     memcpy(&there.sums, (const void *[]){xp_send(&s, a->sums, sum_bytes)}, sizeof there.sums);

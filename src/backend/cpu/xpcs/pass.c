@@ -372,7 +372,7 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
     const tess_stage_xpcs_pass *a = job->args;
     // Points of one leaf follow each other: its samples are read from memory once.
     const int64_t set = block % a->n_set;
-    const int64_t leaf = a->first_leaf + block / a->n_set;
+    const int64_t leaf = tess_xp_leaf_of(a, block / a->n_set);
     const int64_t n_tile = tess_cpu_xp_leaf_tiles(a->tiles, leaf);
     int64_t n_lit = 0;
     pass_tile tile = {
@@ -420,7 +420,8 @@ tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args)
     }
     pass_job job = {.kernels = device->kernels,
                     .args = a,
-                    .records_at = tess_cpu_xp_first_tile(a->tiles, a->first_leaf).offset,
+                    .records_at =
+                        a->period > 0 ? 0 : tess_cpu_xp_first_tile(a->tiles, a->first_leaf).offset,
                     .want = a->want & TESS_XP_WANT_HESSIAN    ? TESS_XP_HESSIAN
                             : a->want & TESS_XP_WANT_GRADIENT ? TESS_XP_GRADIENT
                                                               : TESS_XP_COST,

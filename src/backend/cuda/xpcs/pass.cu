@@ -72,7 +72,10 @@ xp_pass arguments_of(const tess_stage_xpcs_pass &a, const layout &l)
     p.frame_weight = a.frame_weight;
     p.partial = static_cast<double *>(a.scratch);
     p.n_partial = l.n_partial;
-    p.first_tile = a.first_leaf * TESS_STAGE_XPCS_LEAF;
+    p.first_leaf = a.first_leaf;
+    p.group = a.group;
+    p.period = a.period;
+    p.first_tile = a.period > 0 ? 0 : a.first_leaf * TESS_STAGE_XPCS_LEAF;
     p.n_tile = a.tiles->n_tile;
     const xp_tile first = xp_tile_at(a.tiles->n_frame, uint32_t(p.n_tile - p.first_tile));
     p.first_row = first.row;

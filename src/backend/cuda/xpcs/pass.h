@@ -36,6 +36,9 @@ struct xp_pass {
     int64_t n_tile; // of the matrix
     int64_t n_frame;
     int64_t n_leaf;
+    int64_t first_leaf; // of a part of all leaves: of every period the first group
+    int64_t group;
+    int64_t period;    // 0: leaves follow each other
     int32_t first_set; // of the launch, in partial
     int32_t n_angle;
     int32_t round_angles; // of a block; a multiple of 8 but for the last block

@@ -15,6 +15,17 @@
 namespace
 {
 
+// The first tile of a block's part.
+__device__ int64_t begin_of(const xp_pass &a, int64_t part)
+{
+    if (a.period == 0) {
+        return a.first_tile + part * xp_part_tiles;
+    }
+    const int64_t n = a.first_leaf + part / xp_leaf_parts;
+    const int64_t leaf = n / a.group * a.period + n % a.group;
+    return leaf * TESS_STAGE_XPCS_LEAF + part % xp_leaf_parts * xp_part_tiles;
+}
+
 template <typename T, int n_param, int want, int weighing>
 __global__ void __launch_bounds__(xp_max_warps * 32, want == COST ? 3 : 2)
     pass_kernel(const __grid_constant__ xp_pass a)
@@ -35,7 +46,7 @@ __global__ void __launch_bounds__(xp_max_warps * 32, want == COST ? 3 : 2)
     double heads[3] = {};
 
     const int64_t full = xp_record_bytes(a.n_angle, a.item_bytes, a.has_sigma);
-    const int64_t begin = a.first_tile + int64_t(blockIdx.x) * xp_part_tiles;
+    const int64_t begin = begin_of(a, blockIdx.x);
     const int n_tile = int(min(int64_t(xp_part_tiles), a.n_tile - begin));
     const unsigned char *records =
         a.records - xp_record_at(a.row_offset, a.first_row, a.first_run, full);

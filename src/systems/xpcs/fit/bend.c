@@ -142,6 +142,7 @@ tess_status tess_xp_find_bends(tess_context *ctx, tess_device *device, tess_xp_p
     const size_t grid = tess_xp_grids_bytes(problem->data->info.n_frame, problem->n_param);
     const int64_t fitting = (int64_t)(GRID_BYTES / grid);
     bends b = {.point = point};
+    tess_span span = tess_span_begin(&ctx->tracer, "xpcs.bends");
     TESS_TRY(tess_xp_sketch_open(ctx, device, problem,
                                  fitting < 1      ? 1
                                  : fitting < ENDS ? fitting
@@ -162,5 +163,6 @@ tess_status tess_xp_find_bends(tess_context *ctx, tess_device *device, tess_xp_p
         tess_heap_free(&ctx->heap, b.contrast, b.contrast_bytes, TESS_TAG_SCRATCH);
     }
     tess_xp_sketch_close(&b.sketch);
+    tess_span_end(&span, 0, 0);
     return status;
 }

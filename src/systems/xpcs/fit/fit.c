@@ -341,7 +341,9 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
                        const tess_xpcs_fit_config *config)
 {
     TESS_TRY(choose_device(f->ctx, &f->device));
+    tess_span span = tess_span_begin(&f->ctx->tracer, "xpcs.prepare");
     TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
+    tess_span_end(&span, 0, 0);
     tess_xp_constants_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));
     TESS_TRY(begin(f));

@@ -288,6 +288,7 @@ void tess_xp_problem_close(tess_xp_problem *problem)
     if (!problem->ctx) {
         return;
     }
+    tess_xpcs_data_destroy(problem->sketch);
     tess_xp_scaling_destroy(&problem->scaling);
     tess_xp_weights_destroy(&problem->weights);
     tess_heap_free(&problem->ctx->heap, problem->block, problem->block_bytes, TESS_TAG_PLAN);

@@ -30,7 +30,8 @@ typedef struct tess_xp_problem {
     size_t block_bytes;
     double *contrast; // [n_angle] where the fit begins, or the values of constant modes
     double *offset;
-    tess_text warnings; // a sentence per line
+    tess_text warnings;     // a sentence per line
+    tess_xpcs_data *sketch; // a small part of the data, when it was first needed
 } tess_xp_problem;
 
 // Only what is needed to tell which fit it is: settings and model, with what they take from the

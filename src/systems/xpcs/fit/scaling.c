@@ -97,6 +97,7 @@ tess_status tess_xp_scaling_create(tess_context *ctx, const tess_xp_scaling_setu
     out->fixed = out->weight + n;
     out->basis = out->fixed + 2 * n;
     out->work = out->basis + n_basis;
+    out->n_work = n_work;
     for (int64_t a = 0; a < n; a++) {
         out->mean[a] = setup->mean[a];
         out->weight[a] = setup->inverse_variance ? setup->inverse_variance[a] : 1;

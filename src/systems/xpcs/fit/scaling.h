@@ -39,7 +39,8 @@ typedef struct tess_xp_scaling {
     double *weight;   // [n_angle]
     double *fixed;    // [2][n_angle] contrast and offset of constant modes
     double *basis;    // [n_angle][n_basis], fourier only
-    double *work;
+    double *work;     // [n_work] of one caller at a time
+    int64_t n_work;
 } tess_xp_scaling;
 
 // The mode that auto stands for, or that static_isotropic imposes.

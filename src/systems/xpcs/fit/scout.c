@@ -169,51 +169,91 @@ static void finish(const scout *s, int64_t set, run *r)
     r->is_known = 1;
 }
 
+// Descents at work.
+typedef struct descent {
+    scout *s;
+    int64_t of[MOST_SETS]; // runs
+    double theta[MOST_SETS][P];
+    tess_xp_look looks[MOST_SETS];
+    bool goes_on[MOST_SETS];
+    double least_gain;
+    int64_t max_nfev;
+} descent;
+
+// Where the next look of a set goes.
+static void aim(descent *d, int64_t set)
+{
+    const tess_xp_problem *p = d->s->problem;
+    memcpy(d->theta[set], d->s->runs[d->of[set]].theta, sizeof d->theta[set]);
+    bend_trial(d->s, set);
+    for (int64_t k = 0; k < p->n_free; k++) {
+        d->theta[set][p->free_index[k]] = tess_trust_trial(trust_of(d->s, set))[k];
+    }
+}
+
+static void begin_at(descent *d, int64_t set, int64_t which)
+{
+    d->of[set] = which;
+    begin(d->s, set, &d->s->runs[which], d->least_gain, d->max_nfev);
+    aim(d, set);
+}
+
+// From what a look has found to the next one.
+static tess_status step_set(void *arg, int64_t set, int32_t worker)
+{
+    (void)worker;
+    descent *d = arg;
+    const tess_xp_look *look = &d->looks[set];
+    d->goes_on[set] = tess_trust_next(trust_of(d->s, set), look->cost, look->gradient,
+                                      look->hessian) == TESS_TRUST_EVALUATE;
+    if (d->goes_on[set]) {
+        aim(d, set);
+    }
+    return TESS_OK;
+}
+
+static void move_set(descent *d, int64_t from, int64_t to)
+{
+    const scout *s = d->s;
+    d->of[to] = d->of[from];
+    d->goes_on[to] = d->goes_on[from];
+    memcpy(d->theta[to], d->theta[from], sizeof d->theta[to]);
+    memcpy(trust_of(s, to), trust_of(s, from), s->trust_bytes);
+    memcpy(s->contrast + to * s->sketch.n_angle, s->contrast + from * s->sketch.n_angle,
+           (size_t)s->sketch.n_angle * sizeof(double));
+}
+
 // Descends from runs first..first+n-1, a batch of them at a time; as one ends the next begins.
 static tess_status descend(scout *s, int64_t first, int64_t n, double least_gain, int64_t max_nfev)
 {
-    const tess_xp_problem *p = s->problem;
+    descent d = {.s = s, .least_gain = least_gain, .max_nfev = max_nfev};
     const int64_t n_set = s->sketch.max_set;
-    int64_t of[MOST_SETS];
-    double theta[MOST_SETS][P];
-    tess_xp_look looks[MOST_SETS];
     int64_t next = first;
     int64_t n_active = 0;
-    for (; n_active < n_set && next < first + n; n_active++, next++) {
-        of[n_active] = next;
-        begin(s, n_active, &s->runs[next], least_gain, max_nfev);
+    while (n_active < n_set && next < first + n) {
+        begin_at(&d, n_active++, next++);
     }
     while (n_active > 0) {
         for (int64_t i = 0; i < n_active; i++) {
-            memcpy(theta[i], s->runs[of[i]].theta, sizeof theta[i]);
-            bend_trial(s, i);
-            for (int64_t k = 0; k < p->n_free; k++) {
-                theta[i][p->free_index[k]] = tess_trust_trial(trust_of(s, i))[k];
-            }
-            looks[i].theta = theta[i];
-            looks[i].contrast = s->contrast + i * s->sketch.n_angle;
+            d.looks[i].theta = d.theta[i];
+            d.looks[i].contrast = s->contrast + i * s->sketch.n_angle;
         }
-        TESS_TRY(tess_xp_sketch_look(&s->sketch, looks, n_active,
+        TESS_TRY(tess_xp_sketch_look(&s->sketch, d.looks, n_active,
                                      TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN));
+        TESS_TRY(tess_parallel_for(s->ctx->pool, n_active, step_set, &d));
         for (int64_t i = 0; i < n_active;) {
-            if (tess_trust_next(trust_of(s, i), looks[i].cost, looks[i].gradient,
-                                looks[i].hessian) == TESS_TRUST_EVALUATE) {
+            if (d.goes_on[i]) {
                 i++;
                 continue;
             }
-            finish(s, i, &s->runs[of[i]]);
+            finish(s, i, &s->runs[d.of[i]]);
             if (next < first + n) {
-                of[i] = next;
-                begin(s, i, &s->runs[next++], least_gain, max_nfev);
+                begin_at(&d, i, next++);
                 i++;
-                continue;
+            } else {
+                n_active--; // the last one moves here
+                move_set(&d, n_active, i);
             }
-            n_active--; // the last one moves here
-            of[i] = of[n_active];
-            looks[i] = looks[n_active];
-            memcpy(trust_of(s, i), trust_of(s, n_active), s->trust_bytes);
-            memcpy(s->contrast + i * s->sketch.n_angle, s->contrast + n_active * s->sketch.n_angle,
-                   (size_t)s->sketch.n_angle * sizeof(double));
         }
     }
     return TESS_OK;

@@ -49,7 +49,7 @@ static void bind(tess_xp_sketch *s, cutter *c)
     s->inverse_variance = cut(c, a * sizeof(double));
     s->contrast = cut(c, a * sizeof(double));
     s->offset = cut(c, a * sizeof(double));
-    s->reduced_block = cut(c, s->reduced_bytes);
+    s->reduced_block = cut(c, n * s->reduced_bytes);
 }
 
 // What each point of the parameters points at within the block.
@@ -71,9 +71,10 @@ static void bind_grids(tess_xp_sketch *s)
     }
 }
 
+// The points are chosen once for all sketches of a problem.
 static tess_status choose_points(tess_xp_sketch *s)
 {
-    tess_xp_problem *p = (tess_xp_problem *)(uintptr_t)s->problem;
+    tess_xp_problem *p = s->problem;
     const int64_t n_all = p->data->info.n_frame;
     s->n_angle = p->n_angle < MOST_ANGLES ? p->n_angle : MOST_ANGLES;
     const int64_t most = most_frames(s->n_angle, n_all);
@@ -93,7 +94,16 @@ static tess_status choose_points(tess_xp_sketch *s)
                                    .n_angle = s->n_angle,
                                    .lag_weight = p->weights.lag_weight,
                                    .ignore_sigma = p->weights.ignore_sigma};
-    return tess_xp_data_sketch(s->ctx, p->data, &choice, &s->data);
+    if (!p->sketch) {
+        TESS_TRY(tess_xp_data_sketch(s->ctx, p->data, &choice, &p->sketch));
+    }
+    s->data = p->sketch;
+    return TESS_OK;
+}
+
+static size_t scaling_bytes(const tess_xp_sketch *s)
+{
+    return (size_t)(s->max_set * s->scaling.n_work) * sizeof(double);
 }
 
 static tess_status open_scaling(tess_xp_sketch *s)
@@ -116,7 +126,10 @@ static tess_status open_scaling(tess_xp_sketch *s)
                                          .offset = s->offset,
                                          .lower = p->config.scaling_lower,
                                          .upper = p->config.scaling_upper};
-    return tess_xp_scaling_create(s->ctx, &setup, &s->scaling);
+    TESS_TRY(tess_xp_scaling_create(s->ctx, &setup, &s->scaling));
+    s->scaling_work =
+        tess_heap_alloc(&s->ctx->heap, scaling_bytes(s), TESS_TAG_SCRATCH, "sums of the search");
+    return s->scaling_work ? TESS_OK : TESS_E_MEMORY;
 }
 
 static tess_status open_grids(tess_xp_sketch *s)
@@ -126,9 +139,10 @@ static tess_status open_grids(tess_xp_sketch *s)
     if (!s->grids) {
         return TESS_E_MEMORY;
     }
-    for (int64_t i = 0; i < s->max_set; i++) {
-        TESS_TRY(tess_xp_grids_create(s->ctx, &s->problem->model, s->problem->data->info.n_frame,
-                                      &s->grids[i]));
+    const int64_t n_all = s->problem->data->info.n_frame;
+    TESS_TRY(tess_xp_grids_create(s->ctx, &s->problem->model, n_all, &s->grids[0]));
+    for (int64_t i = 1; i < s->max_set; i++) {
+        TESS_TRY(tess_xp_grids_create_like(s->ctx, &s->grids[0], &s->grids[i]));
     }
     return TESS_OK;
 }
@@ -177,6 +191,7 @@ tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_
                                 int64_t max_set, tess_xp_sketch *sketch)
 {
     *sketch = (tess_xp_sketch){.ctx = ctx, .problem = problem, .max_set = max_set};
+    tess_span span = tess_span_begin(&ctx->tracer, "xpcs.sketch");
     tess_status status = open(sketch);
     if (status == TESS_OK && !device->shares_host_memory) {
         const tess_stage_xpcs_pass call = call_of(sketch, max_set, 0);
@@ -185,6 +200,7 @@ tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_
     if (status != TESS_OK) {
         tess_xp_sketch_close(sketch);
     }
+    tess_span_end(&span, 0, 0);
     return status;
 }
 
@@ -195,13 +211,15 @@ void tess_xp_sketch_close(tess_xp_sketch *s)
     }
     tess_heap *heap = &s->ctx->heap;
     tess_xp_sketch_there_close(&s->there);
+    if (s->scaling_work) {
+        tess_heap_free(heap, s->scaling_work, scaling_bytes(s), TESS_TAG_SCRATCH);
+    }
     tess_xp_scaling_destroy(&s->scaling);
     tess_heap_free(heap, s->block, s->block_bytes, TESS_TAG_SCRATCH);
     for (int64_t i = 0; i < s->max_set && s->grids; i++) {
         tess_xp_grids_destroy(s->ctx, &s->grids[i]);
     }
     tess_heap_free(heap, s->grids, (size_t)s->max_set * sizeof *s->grids, TESS_TAG_SCRATCH);
-    tess_xpcs_data_destroy(s->data);
     if (s->frames) {
         tess_heap_free(heap, s->frames,
                        (size_t)(s->problem->data->info.n_frame + MOST_ANGLES) * sizeof(int64_t),
@@ -214,6 +232,12 @@ typedef struct fill_job {
     tess_xp_sketch *sketch;
     const tess_xp_look *looks;
 } fill_job;
+
+typedef struct reduce_job {
+    tess_xp_sketch *sketch;
+    tess_xp_look *looks;
+    int32_t want;
+} reduce_job;
 
 // The model's arrays at one point of the parameters: integrals go over all frames.
 static tess_status fill_set(void *arg, int64_t set, int32_t worker)
@@ -245,19 +269,26 @@ static tess_status fill_set(void *arg, int64_t set, int32_t worker)
 }
 
 // Cost and derivatives of one point of the parameters from its sums.
-static void reduce(tess_xp_sketch *s, int64_t set, int32_t want, tess_xp_look *look)
+static tess_status reduce_set(void *arg, int64_t set, int32_t worker)
 {
+    (void)worker;
+    const reduce_job *job = arg;
+    tess_xp_sketch *s = job->sketch;
+    tess_xp_look *look = &job->looks[set];
     const tess_xp_problem *p = s->problem;
     double *sums = s->sums + set * s->n_leaf * s->n_sum;
+    unsigned char *block = (unsigned char *)s->reduced_block + (size_t)set * s->reduced_bytes;
+    tess_xp_scaling scaling = s->scaling; // with a room for its work that no other thread has
     tess_xp_reduced reduced;
-    memset(s->reduced_block, 0, s->reduced_bytes);
-    tess_xp_reduced_bind(&reduced, s->reduced_block, s->n_angle, p->n_param);
+    scaling.work = s->scaling_work + set * scaling.n_work;
+    memset(block, 0, s->reduced_bytes);
+    tess_xp_reduced_bind(&reduced, block, s->n_angle, p->n_param);
     for (int64_t leaf = 1; leaf < s->n_leaf; leaf++) {
         for (int64_t k = 0; k < s->n_sum; k++) {
             sums[k] += sums[leaf * s->n_sum + k];
         }
     }
-    tess_xp_scaling_reduce(&s->scaling, sums, look->contrast, want, &reduced);
+    tess_xp_scaling_reduce(&scaling, sums, look->contrast, job->want, &reduced);
     look->cost = *reduced.cost;
     memcpy(look->contrast, reduced.contrast, (size_t)s->n_angle * sizeof(double));
     for (int64_t i = 0; i < p->n_free; i++) {
@@ -267,22 +298,21 @@ static void reduce(tess_xp_sketch *s, int64_t set, int32_t want, tess_xp_look *l
                 reduced.hessian[p->free_index[i] * p->n_param + p->free_index[j]];
         }
     }
+    return TESS_OK;
 }
 
 tess_status tess_xp_sketch_look(tess_xp_sketch *s, tess_xp_look *looks, int64_t n, int32_t want)
 {
     TESS_ASSERT(n <= s->max_set);
-    fill_job job = {.sketch = s, .looks = looks};
+    fill_job fill = {.sketch = s, .looks = looks};
+    reduce_job reduce = {.sketch = s, .looks = looks, .want = want};
     TESS_TRY(tess_context_check_cancel(s->ctx));
-    TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &job));
+    TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &fill));
     const tess_stage_xpcs_pass call = call_of(s, n, want);
     TESS_TRY(s->there.device
                  ? tess_xp_sketch_there_run(&s->there, &call)
                  : tess_stage_run_on_host(s->ctx, TESS_STAGE_XPCS_PASS, &call, sizeof call));
-    for (int64_t i = 0; i < n; i++) {
-        reduce(s, i, want, &looks[i]);
-    }
-    return TESS_OK;
+    return tess_parallel_for(s->ctx->pool, n, reduce_set, &reduce);
 }
 
 double tess_xp_sketch_variance(const tess_xp_sketch *s, double cost)

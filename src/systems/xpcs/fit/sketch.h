@@ -9,13 +9,14 @@
 typedef struct tess_xp_sketch {
     tess_context *ctx;
     tess_xp_sketch_there there; // where looks run; without a device they run on the host
-    const tess_xp_problem *problem;
-    tess_xpcs_data *data; // the chosen points
+    tess_xp_problem *problem;
+    tess_xpcs_data *data; // the chosen points, which are the problem's
     tess_xp_scaling scaling;
-    int64_t n_frame; // chosen
-    int64_t n_angle; // likewise
-    int64_t n_point; // that count
-    int64_t max_set; // points of the parameters at a time
+    double *scaling_work; // [max_set][n_work of it]
+    int64_t n_frame;      // chosen
+    int64_t n_angle;      // likewise
+    int64_t n_point;      // that count
+    int64_t max_set;      // points of the parameters at a time
     int64_t n_sum;
     int64_t n_leaf;
     size_t reduced_bytes;

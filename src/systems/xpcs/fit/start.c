@@ -14,7 +14,8 @@ enum {
     AGES = 16,
     MAX_ANGLES = 4,
     MAX_ROWS = 16,
-    EXPONENTS = 81, // of a power law that are tried
+    WORK_BYTES = 4 << 20, // of rows that are looked at at once
+    EXPONENTS = 81,       // of a power law that are tried
     PURPOSE_LATIN = 0x58500001,
 };
 
@@ -145,26 +146,79 @@ static tess_status measure(tess_xp_problem *p, const group *g, int64_t first, in
     return TESS_OK;
 }
 
+// A few rows, and how fast they decay across the flow and along it.
+typedef struct age {
+    int64_t first;
+    int64_t n_row;
+    double lag[2];
+} age;
+
+typedef struct look {
+    tess_xp_problem *problem;
+    const group *groups; // [2] across, along
+    age *ages;
+    int64_t first; // of those looked at at once
+    double *work;  // [at once][2][MAX_ROWS + 2][n_frame]
+    int64_t work_items;
+} look;
+
+static tess_status measure_age(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    const look *l = arg;
+    age *a = &l->ages[l->first + block / 2];
+    const group *g = &l->groups[block % 2];
+    a->lag[block % 2] = 0;
+    return g->n > 0 ? measure(l->problem, g, a->first, a->n_row, l->work + block * l->work_items,
+                              &a->lag[block % 2])
+                    : TESS_OK;
+}
+
+// Ages are looked at side by side as far as some memory goes; simulated data are made by one caller
+// at a time.
+static tess_status measure_ages(look *l, int64_t n_age)
+{
+    tess_xp_problem *p = l->problem;
+    l->work_items = (MAX_ROWS + 2) * p->data->info.n_frame;
+    const size_t each = 2 * (size_t)l->work_items * sizeof(double);
+    const int64_t fitting = (int64_t)(WORK_BYTES / each);
+    const bool is_alone = fitting < 1 || p->data->info.residency == TESS_XPCS_GENERATED;
+    const int64_t n_once = is_alone ? 1 : fitting < n_age ? fitting : n_age;
+    const size_t bytes = (size_t)n_once * each;
+    l->work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
+    tess_status status = l->work ? TESS_OK : TESS_E_MEMORY;
+    for (l->first = 0; l->first < n_age && status == TESS_OK; l->first += n_once) {
+        const int64_t left = n_age - l->first;
+        const int64_t n = left < n_once ? left : n_once;
+        if (is_alone) {
+            status = measure_age(l, 0, 0);
+            status = status == TESS_OK ? measure_age(l, 1, 0) : status;
+        } else {
+            status = tess_parallel_for(p->ctx->pool, 2 * n, measure_age, l);
+        }
+    }
+    if (l->work) {
+        tess_heap_free(&p->ctx->heap, l->work, bytes, TESS_TAG_SCRATCH);
+    }
+    return status;
+}
+
 // What the two groups say of an age. Across the flow M = exp(-q^2 dt D lag); along it the factor
 // sinc(A G lag)^power, about exp(-power (A G lag)^2 / 6), makes up the difference.
-static tess_status add_age(tess_xp_problem *p, int64_t first, int64_t n_row, const group *across,
-                           const group *along, double *work, ages *diffusion, ages *shear)
+static void add_age(const tess_xp_problem *p, const age *at, const group *groups, ages *diffusion,
+                    ages *shear)
 {
     static const double still[TESS_XPCS_MAX_PARAM] = {0};
     const double least_share = 0.1; // of shear in the decay
-    double lag = 0;
-    double lag_along = 0;
+    const group *along = &groups[1];
+    const double lag = at->lag[0];
+    const double lag_along = at->lag[1];
     const double dt = p->model.dt_s;
-    const double begin = dt * ((double)first + 0.5 * (double)n_row + 1);
-    TESS_TRY(measure(p, across, first, n_row, work, &lag));
+    const double begin = dt * ((double)at->first + 0.5 * (double)at->n_row + 1);
     if (lag > 0) {
-        const double q = p->data->info.q[across->angles[0]];
+        const double q = p->data->info.q[groups[0].angles[0]];
         add_rate(diffusion, begin + 0.5 * dt * lag, 1 / (q * q * dt * lag));
     }
-    if (along->n == 0) {
-        return TESS_OK;
-    }
-    TESS_TRY(measure(p, along, first, n_row, work, &lag_along));
     const double share = 1 - (lag > 0 ? lag_along / lag : 0);
     if (lag_along > 0 && share > least_share) {
         tess_xp_angle angle = {0};
@@ -174,7 +228,6 @@ static tess_status add_age(tess_xp_problem *p, int64_t first, int64_t n_row, con
         const double z = sqrt(6 * share / power);
         add_rate(shear, begin + 0.5 * dt * lag_along, z / (fabs(angle.amplitude) * lag_along));
     }
-    return TESS_OK;
 }
 
 // Amplitude and offset that are best for an exponent, relative errors counted alike. Returns what
@@ -228,32 +281,32 @@ static bool fit_power_law(const tess_xp_problem *p, const ages *list, int64_t k,
 tess_status tess_xp_start_guess(tess_xp_problem *p, double *theta, bool *is_found)
 {
     const int64_t n = p->data->info.n_frame;
-    group across = {0};
-    group along = {0};
+    group groups[2] = {{0}};
+    age found[AGES];
     ages diffusion = {0};
     ages shear = {0};
-    choose_angles(p, &across, &along);
-    const size_t bytes = (size_t)((MAX_ROWS + 2) * n) * sizeof(double);
-    double *work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
-    tess_status status = work ? TESS_OK : TESS_E_MEMORY;
+    int64_t n_age = 0;
     int64_t last = -1;
-    for (int64_t k = 0; k < AGES && status == TESS_OK; k++) {
+    choose_angles(p, &groups[0], &groups[1]);
+    for (int64_t k = 0; k < AGES; k++) {
         const int64_t row = (int64_t)(exp((double)k / (AGES - 1) * log(0.7 * (double)n))) - 1;
         const int64_t most = row / 4 + 1 < MAX_ROWS ? row / 4 + 1 : MAX_ROWS;
         if (row > last && row + most < n - 1) {
-            status = add_age(p, row, most, &across, &along, work, &diffusion, &shear);
+            found[n_age++] = (age){.first = row, .n_row = most};
             last = row;
         }
     }
-    if (work) {
-        tess_heap_free(&p->ctx->heap, work, bytes, TESS_TAG_SCRATCH);
+    look l = {.problem = p, .groups = groups, .ages = found};
+    TESS_TRY(measure_ages(&l, n_age));
+    for (int64_t k = 0; k < n_age; k++) {
+        add_age(p, &found[k], groups, &diffusion, &shear);
     }
     tess_xp_start_default(p, theta);
     *is_found = fit_power_law(p, &diffusion, D0, theta);
     if (p->model.mode == TESS_XPCS_LAMINAR_FLOW) {
         *is_found |= fit_power_law(p, &shear, GAMMA, theta);
     }
-    return status;
+    return TESS_OK;
 }
 
 // A column of numbers in 0..1, one in each of n equal strata, in random order.

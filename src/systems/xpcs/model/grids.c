@@ -5,6 +5,7 @@
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double RATE_FLOOR = 1e-10;
 static const double EPS_ABS = 1e-12;
@@ -39,6 +40,35 @@ static double time_of(const tess_xpcs_model *model, int64_t frame)
     return t > least ? t : least;
 }
 
+static void bind(tess_xp_grids *grids)
+{
+    const int64_t n_frame = grids->n_frame;
+    grids->log_t = (tess_parts *)grids->block;
+    grids->t = grids->block + 2 * n_frame;
+    grids->sums = grids->t + n_frame;
+    grids->grid.diffusion = grids->sums;
+    for (int64_t k = 0; k < 3; k++) {
+        grids->grid.diffusion_d[k] = grids->sums + (1 + k) * n_frame;
+    }
+    if (grids->n_param == TESS_XPCS_N_LAMINAR) {
+        grids->grid.shear = grids->sums + 4 * n_frame;
+        for (int64_t k = 0; k < 3; k++) {
+            grids->grid.shear_d[k] = grids->sums + (5 + k) * n_frame;
+        }
+    }
+}
+
+static tess_status take_block(tess_context *ctx, tess_xp_grids *grids)
+{
+    grids->block = tess_heap_alloc(&ctx->heap, tess_xp_grids_bytes(grids->n_frame, grids->n_param),
+                                   TESS_TAG_GENERAL, "grids of an xpcs model");
+    if (!grids->block) {
+        return TESS_E_MEMORY;
+    }
+    bind(grids);
+    return TESS_OK;
+}
+
 tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model, int64_t n_frame,
                                  tess_xp_grids *out)
 {
@@ -50,29 +80,23 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
     }
     tess_xp_grids grids = {.n_frame = n_frame,
                            .n_param = tess_xp_n_param((tess_xpcs_mode)model->mode)};
-    grids.block = tess_heap_alloc(&ctx->heap, tess_xp_grids_bytes(n_frame, grids.n_param),
-                                  TESS_TAG_GENERAL, "grids of an xpcs model");
-    if (!grids.block) {
-        return TESS_E_MEMORY;
-    }
-    grids.log_t = (tess_parts *)grids.block;
-    grids.t = grids.block + 2 * n_frame;
-    grids.sums = grids.t + n_frame;
-    grids.grid.diffusion = grids.sums;
-    for (int64_t k = 0; k < 3; k++) {
-        grids.grid.diffusion_d[k] = grids.sums + (1 + k) * n_frame;
-    }
-    if (grids.n_param == TESS_XPCS_N_LAMINAR) {
-        grids.grid.shear = grids.sums + 4 * n_frame;
-        for (int64_t k = 0; k < 3; k++) {
-            grids.grid.shear_d[k] = grids.sums + (5 + k) * n_frame;
-        }
-    }
+    TESS_TRY(take_block(ctx, &grids));
     grids.grid.eps_abs = model->compat_eps ? EPS_ABS : 0;
     for (int64_t i = 0; i < n_frame; i++) {
         grids.t[i] = time_of(model, i);
         grids.log_t[i] = tess_log_parts(grids.t[i]);
     }
+    *out = grids;
+    return TESS_OK;
+}
+
+tess_status tess_xp_grids_create_like(tess_context *ctx, const tess_xp_grids *other,
+                                      tess_xp_grids *out)
+{
+    *out = (tess_xp_grids){0};
+    tess_xp_grids grids = *other;
+    TESS_TRY(take_block(ctx, &grids));
+    memcpy(grids.block, other->block, 3 * (size_t)grids.n_frame * sizeof *grids.block);
     *out = grids;
     return TESS_OK;
 }

@@ -31,6 +31,9 @@ tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_
 // Checks the model's constants (dt, gap, mode, kernel) and takes memory for n_frame frames.
 TESS_MUST_CHECK tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model,
                                                  int64_t n_frame, tess_xp_grids *out);
+// The same model, frames and times as another's.
+TESS_MUST_CHECK tess_status tess_xp_grids_create_like(tess_context *ctx, const tess_xp_grids *other,
+                                                      tess_xp_grids *out);
 size_t tess_xp_grids_bytes(int64_t n_frame, int64_t n_param);
 void tess_xp_grids_destroy(tess_context *ctx, tess_xp_grids *grids);
 // Fills the grid at theta. The same bits on every instruction set.

@@ -82,7 +82,6 @@ uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t
 // Grids and trees of the points after the first.
 static tess_status take_sets(tess_xp_pass *pass)
 {
-    const int64_t n_frame = pass->data->info.n_frame;
     tess_blocks *blocks = &pass->blocks;
     tess_blocks_init(blocks, &pass->ctx->heap);
     pass->more_grids =
@@ -94,7 +93,7 @@ static tess_status take_sets(tess_xp_pass *pass)
     }
     const size_t tree = tree_bytes(pass) / (size_t)pass->max_set / sizeof(double);
     for (int64_t k = 1; k < pass->max_set; k++) {
-        TESS_TRY(tess_xp_grids_create(pass->ctx, &pass->model, n_frame, &pass->more_grids[k - 1]));
+        TESS_TRY(tess_xp_grids_create_like(pass->ctx, &pass->grids, &pass->more_grids[k - 1]));
         pass->more_trees[k - 1] =
             (tess_xp_tree){.sums = pass->tree.sums + (size_t)k * tree, .n_sum = pass->n_sum};
     }
@@ -210,27 +209,32 @@ static tess_status set_points(const sets *all)
     return tess_xp_there_points(&all->pass->there, all->n, pass->frame_weight);
 }
 
+static tess_stage_xpcs_pass call_of(const sets *all, int64_t first_leaf, int64_t n_leaf)
+{
+    const tess_xp_pass *pass = all->pass;
+    const tess_xp_point *point = &all->points[0];
+    return (tess_stage_xpcs_pass){.frame_weight = pass->frame_weight,
+                                  .n_sum = pass->n_sum,
+                                  .n_set = all->n,
+                                  .first_leaf = first_leaf,
+                                  .n_leaf = n_leaf,
+                                  .n_param = (int32_t)pass->n_param,
+                                  .power = tess_xp_power((tess_xpcs_kernel)pass->model.kernel),
+                                  .want = point->want,
+                                  .loss = pass->loss,
+                                  .is_mixed = point->is_mixed,
+                                  .ignore_sigma = pass->ignore_sigma,
+                                  .f_scale = pass->f_scale};
+}
+
 // Sums of leaves at each point, by the stretches of the tree that they make up. host: their
 // records; NULL: the device has them.
 static tess_status run_leaves(const sets *all, const unsigned char *host, int64_t first_leaf,
                               int64_t n_leaf, double **sums)
 {
-    tess_xp_pass *pass = all->pass;
-    const tess_xp_point *point = &all->points[0];
-    tess_stage_xpcs_pass args = {.frame_weight = pass->frame_weight,
-                                 .n_sum = pass->n_sum,
-                                 .n_set = all->n,
-                                 .first_leaf = first_leaf,
-                                 .n_leaf = n_leaf,
-                                 .n_param = (int32_t)pass->n_param,
-                                 .power = tess_xp_power((tess_xpcs_kernel)pass->model.kernel),
-                                 .want = point->want,
-                                 .loss = pass->loss,
-                                 .is_mixed = point->is_mixed,
-                                 .ignore_sigma = pass->ignore_sigma,
-                                 .f_scale = pass->f_scale};
-    TESS_TRY(tess_xp_there_records(&pass->there, first_leaf, n_leaf, host, &args.records));
-    return tess_xp_there_run(&pass->there, &args, pass->tree.n_leaf, sums);
+    tess_stage_xpcs_pass args = call_of(all, first_leaf, n_leaf);
+    TESS_TRY(tess_xp_there_records(&all->pass->there, first_leaf, n_leaf, host, &args.records));
+    return tess_xp_there_run(&all->pass->there, &args, all->pass->tree.n_leaf, sums);
 }
 
 static tess_xp_tree *tree_of(tess_xp_pass *pass, int64_t set)
@@ -335,6 +339,61 @@ static tess_status run_chunk(const sets *all, chunk c, tess_watch *watch)
     return TESS_OK;
 }
 
+// Whether leaves of a part can be taken in one call wherever they are.
+static bool is_reachable(const tess_xp_pass *pass)
+{
+    return pass->every > 1 && (pass->device->shares_host_memory ? pass->reader.records != NULL
+                                                                : pass->there.is_sent != NULL);
+}
+
+// Sends the leaves of a part that the device has not.
+static tess_status send_part(tess_xp_pass *pass)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
+    chunk c = chunk_from(pass, 0);
+    for (; c.n_leaf > 0 && c.first < n_leaf; c = chunk_from(pass, c.first + c.n_leaf)) {
+        const unsigned char *host = NULL;
+        const unsigned char *there = NULL;
+        if (!c.is_there) {
+            TESS_TRY(tess_context_check_cancel(pass->ctx));
+            TESS_TRY(read_chunk(pass, c, &host));
+            TESS_TRY(tess_xp_there_records(&pass->there, c.first, c.n_leaf, host, &there));
+        }
+    }
+    return TESS_OK;
+}
+
+// Part of the leaves, in as few calls as all of them would take.
+static tess_status run_part(const sets *all, tess_watch *watch)
+{
+    tess_xp_pass *pass = all->pass;
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
+    const int64_t period = pass->every * pass->group;
+    const int64_t rest = n_leaf % period;
+    const int64_t n = n_leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
+    const bool is_host = pass->device->shares_host_memory;
+    if (!is_host) {
+        TESS_TRY(send_part(pass));
+    }
+    for (int64_t k = 0; k < n; k += pass->leaves_per_call) {
+        const int64_t left = n - k;
+        const int64_t n_call = left < pass->leaves_per_call ? left : pass->leaves_per_call;
+        tess_stage_xpcs_pass args = call_of(all, k, n_call);
+        double *sums = NULL;
+        args.group = pass->group;
+        args.period = period;
+        args.records = is_host ? pass->reader.records : pass->there.records.data;
+        TESS_TRY(tess_xp_there_run(&pass->there, &args, k, &sums));
+        for (int64_t set = 0; set < all->n; set++) {
+            sums = push_stretches(tree_of(pass, set), sums, n_call);
+        }
+        TESS_TRY(tess_watch_poll(watch, (k + n_call) * tiles->n_tile / n, tiles->n_tile));
+    }
+    pass->next_leaf = n_leaf;
+    return TESS_OK;
+}
+
 // Many passes over small data are long work too, but the end of one is nothing to tell each time.
 static void begin_watch(tess_xp_pass *pass, tess_watch *watch)
 {
@@ -355,6 +414,7 @@ static tess_status run_sets(const sets *all, double *sums)
     const tess_xp_tiles *tiles = &pass->data->tiles;
     const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
     const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.sweep");
     for (int64_t k = 0; k < all->n && pass->next_leaf == 0; k++) {
         tree_of(pass, k)->n_leaf = 0;
     }
@@ -364,6 +424,9 @@ static tess_status run_sets(const sets *all, double *sums)
     if (status == TESS_OK) {
         status = set_points(all);
     }
+    if (status == TESS_OK && pass->next_leaf == 0 && is_reachable(pass)) {
+        status = run_part(all, &watch);
+    }
     while (status == TESS_OK && pass->next_leaf < n_leaf) {
         const chunk c = chunk_from(pass, pass->next_leaf);
         pass->next_leaf = c.first;
@@ -372,6 +435,7 @@ static tess_status run_sets(const sets *all, double *sums)
         }
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
+    tess_span_end(&span, 0, 0);
     if (status == TESS_OK) {
         status = tess_xp_data_check(pass->data);
     }

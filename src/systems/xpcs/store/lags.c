@@ -47,8 +47,18 @@ static void count(void *self, int64_t angle, const tess_xp_tile *tile, const dou
     const int64_t n = tile->n_column;
     int32_t *n_value = lags->n_value + angle * lags->n_frame + tile->first_column - tile->row;
     int32_t *n_step = lags->n_step + angle * lags->n_frame + tile->first_column - tile->row;
-    // Most tiles are whole, and need no look at single values.
-    const bool is_whole = widen(y, n, &lags->least[angle], &lags->largest[angle]);
+    // Most tiles are whole, and need no look at single values. Ends are those of a neighbour's
+    // line: they are written where they move alone, or threads would wait for each other at every
+    // tile.
+    double least = lags->least[angle];
+    double largest = lags->largest[angle];
+    const bool is_whole = widen(y, n, &least, &largest);
+    if (least < lags->least[angle]) {
+        lags->least[angle] = least;
+    }
+    if (largest > lags->largest[angle]) {
+        lags->largest[angle] = largest;
+    }
     for (int64_t k = 0; k < n; k++) {
         n_value[k] += is_whole || !isnan(y[k]);
     }

@@ -71,6 +71,11 @@ static bool is_needed(const rows_job *job, int64_t leaf)
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
     const int64_t last = (leaf + 1) * LEAF < tiles->n_tile ? (leaf + 1) * LEAF : tiles->n_tile;
+    if (job->is_upper) { // tiles of a row follow each other
+        const int64_t end = job->first + job->count;
+        return last > tiles->row_tile[job->first] && end > 0 &&
+               leaf * LEAF < (end < tiles->n_frame ? tiles->row_tile[end] : tiles->n_tile);
+    }
     for (int64_t t = leaf * LEAF; t < last; t++) {
         const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
         if (is_asked_for(job, tile.row) || (!job->is_upper && tile.row < job->first &&

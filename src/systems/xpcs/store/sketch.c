@@ -85,8 +85,10 @@ static void take_tile(const sketch_job *job, const tess_xp_tile *tile, const uns
 static bool is_needed(const sketch_job *job, int64_t leaf)
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
-    for (int64_t t = leaf * LEAF; t < (leaf + 1) * LEAF && t < tiles->n_tile; t++) {
-        if (job->place[tess_xp_tiles_at(tiles, t).row] >= 0) {
+    const int64_t end = (leaf + 1) * LEAF < tiles->n_tile ? (leaf + 1) * LEAF : tiles->n_tile;
+    for (int64_t row = tess_xp_tiles_at(tiles, leaf * LEAF).row; tiles->row_tile[row] < end;
+         row++) {
+        if (job->place[row] >= 0) {
             return true;
         }
     }
@@ -118,29 +120,42 @@ static tess_status take_leaves(tess_context *ctx, const sketch_job *job)
     return status;
 }
 
+typedef struct put_job {
+    const sketch_job *sketch;
+    tess_xpcs_data *out;
+} put_job;
+
+static tess_status put_angle(void *arg, int64_t a, int32_t worker)
+{
+    (void)worker;
+    const put_job *put = arg;
+    const sketch_job *job = put->sketch;
+    const int64_t n = job->choice->n_frame;
+    double *mean = &put->out->tables[2 * job->choice->n_angle + a];
+    TESS_TRY(tess_xp_data_put_matrix(put->out, a, job->c2 + a * n * n, n, 1,
+                                     job->sigma ? job->sigma + a * n * n : NULL, NULL, 1));
+    *mean = isfinite(*mean) ? *mean : 0;
+    return TESS_OK;
+}
+
 // The chosen points as data of their own.
 static tess_status put_all(tess_context *ctx, const sketch_job *job, tess_xpcs_data **out)
 {
     const tess_xp_chosen *choice = job->choice;
-    const int64_t n = choice->n_frame;
-    TESS_TRY(tess_xp_data_create(ctx, TESS_XPCS_IN_MEMORY, choice->n_angle, n, TESS_F64,
-                                 job->sigma != NULL, NULL, NULL, out));
+    TESS_TRY(tess_xp_data_create(ctx, TESS_XPCS_IN_MEMORY, choice->n_angle, choice->n_frame,
+                                 TESS_F64, job->sigma != NULL, NULL, NULL, out));
     double *tables = (*out)->tables;
     for (int64_t a = 0; a < choice->n_angle; a++) {
         tables[a] = job->data->info.phi[choice->angles[a]];
         tables[choice->n_angle + a] = job->data->info.q[choice->angles[a]];
-        const tess_status status =
-            tess_xp_data_put_matrix(*out, a, job->c2 + a * n * n, n, 1,
-                                    job->sigma ? job->sigma + a * n * n : NULL, NULL, 1);
-        double *mean = &tables[2 * choice->n_angle + a];
-        *mean = isfinite(*mean) ? *mean : 0;
-        if (status != TESS_OK) {
-            tess_xpcs_data_destroy(*out);
-            *out = NULL;
-            return status;
-        }
     }
-    return TESS_OK;
+    put_job put = {.sketch = job, .out = *out};
+    const tess_status status = tess_parallel_for(ctx->pool, choice->n_angle, put_angle, &put);
+    if (status != TESS_OK) {
+        tess_xpcs_data_destroy(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 tess_status tess_xp_data_sketch(tess_context *ctx, tess_xpcs_data *data,
