@@ -453,10 +453,10 @@ def test_hostile_lessons_leave_the_decoder_as_it_was(spikes: Spikes) -> None:
 
 def test_what_cannot_learn_says_so(spikes: Spikes) -> None:
     gmm = fitted(ContFragClusterlessClassifier, spikes, "clusterless_gmm")
-    with pytest.raises(Exception, match="clusterless_gmm cannot learn"):
+    with pytest.raises(ValueError, match="clusterless_gmm cannot learn"):
         OnlineDecoder(gmm, learn="grow")
     local = fitted(NonLocalClusterlessDetector, spikes, "clusterless_kde")
-    with pytest.raises(Exception, match="set local_position_std"):
+    with pytest.raises(ValueError, match="set local_position_std"):
         OnlineDecoder(local, learn="grow")
     kde = fitted(ContFragClusterlessClassifier, spikes, "clusterless_kde")
     with pytest.raises(ValueError, match="learn_capacity: 10, but electrode 0"):

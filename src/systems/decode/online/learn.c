@@ -2,6 +2,7 @@
 #include "systems/decode/online/learn.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/decode/places/environment.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,25 +19,6 @@ static tess_status check_learns(const tess_decode_online *online)
 static const learn_sample *sample(const online_learner *learner, int64_t number)
 {
     return &learner->history[number % LEARN_HISTORY];
-}
-
-// 1 if the place lies in an interior bin of the grid itself, not only near one.
-static bool is_on_track(const tess_decode_environment_info *env, const double *place)
-{
-    int64_t bin = 0;
-    for (int64_t d = 0; d < env->n_place_dim; d++) {
-        const double *edge = env->bin_edges[d];
-        const int64_t n = env->grid_shape[d];
-        if (!(place[d] >= edge[0] && place[d] <= edge[n])) {
-            return false;
-        }
-        int64_t k = 0;
-        while (k + 1 < n && place[d] >= edge[k + 1]) {
-            k++;
-        }
-        bin = bin * n + k;
-    }
-    return env->is_interior[bin];
 }
 
 static tess_status check_position(const tess_decode_online *online, double time,
@@ -64,7 +46,7 @@ static tess_status check_position(const tess_decode_online *online, double time,
         }
     }
     TESS_TRY(tess_decode_place(learner->encoding->env, position, 1, place));
-    if (!is_on_track(learner->env, place)) {
+    if (!tess_de_is_on_track(learner->env, place)) {
         TESS_FAIL(TESS_E_RANGE,
                   "position, t = %.6f: %.6g%s is off the track, in no interior bin; leave the "
                   "sample out, or make the environment larger",

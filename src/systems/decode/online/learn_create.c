@@ -27,25 +27,25 @@ static tess_status check(const tess_decode_online *online)
     const tess_decode_encoding *encoding = online->encodings[0].encoding;
     const int32_t algorithm = encoding->info.algorithm;
     if (algorithm != TESS_DECODE_CLUSTERLESS_KDE && algorithm != TESS_DECODE_SORTED_SPIKES_KDE) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
+        TESS_FAIL(TESS_E_ARGUMENT,
                   "learn: a model of algorithm %s cannot learn spike by spike; use clusterless_kde "
                   "or sorted_spikes_kde, or fit anew",
                   encoding->ops->name);
     }
     if (online->n_encoding > 1) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
+        TESS_FAIL(TESS_E_ARGUMENT,
                   "learn: the detector has %d encoding models, and a spike does not say which one "
                   "is to learn it; use a model of one environment and group",
                   online->n_encoding);
     }
     if (online->has_local) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
+        TESS_FAIL(TESS_E_ARGUMENT,
                   "learn: a Local state of one bin needs densities at any place, which are not "
                   "learned; set local_position_std to 0 or more");
     }
     if (encoding->selection.spike_weight && !online->config.learn_from_nothing) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "learn: the model was fitted with weights, which kept spikes "
-                                      "have none of; fit without, or learn from nothing");
+        TESS_FAIL(TESS_E_ARGUMENT, "learn: the model was fitted with weights, which kept spikes "
+                                   "have none of; fit without, or learn from nothing");
     }
     return TESS_OK;
 }

@@ -58,6 +58,9 @@ TESS_MUST_CHECK tess_status tess_de_bins_make(tess_decode_environment *env);
 // Bin of a point by the rule of a histogram: bins are half-open, the last one closed; -1 outside.
 int64_t tess_de_histogram_bin(const tess_decode_environment_info *info, const double *point);
 
+// 1 if a point lies in an interior bin of the grid itself, not only near one.
+bool tess_de_is_on_track(const tess_decode_environment_info *info, const double *point);
+
 // How many values of the ascending list are <= x.
 int64_t tess_de_count_below(const double *list, int64_t n, double x);
 

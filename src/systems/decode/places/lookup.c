@@ -77,6 +77,20 @@ static int64_t bin_of(const tess_decode_environment_info *info, const double *po
     return info->is_interior[bin] ? bin : nearest_interior(info, point);
 }
 
+bool tess_de_is_on_track(const tess_decode_environment_info *info, const double *point)
+{
+    int64_t bin = 0;
+    for (int64_t axis = 0; axis < info->n_place_dim; axis++) {
+        const int64_t n = info->grid_shape[axis];
+        const double *edges = info->bin_edges[axis];
+        if (!(point[axis] >= edges[0] && point[axis] <= edges[n])) {
+            return false;
+        }
+        bin = bin * n + axis_bin(edges, n, point[axis]);
+    }
+    return info->is_interior[bin];
+}
+
 tess_status tess_decode_bin_index(const tess_decode_environment *env, const double *place,
                                   int64_t n, int64_t *bin)
 {
