@@ -32,11 +32,25 @@ typedef struct tess_backend_slot {
     char why_not[512];
 } tess_backend_slot;
 
+// Memory of a device that waits for its next user.
+typedef struct tess_device_kept {
+    void *data;
+    size_t bytes;
+    tess_space space;
+    uint64_t key; // of what is in it; 0: nothing
+} tess_device_kept;
+
+enum { TESS_MAX_KEPT = 24 };
+
 // What a context may take of a device's own memory, and has taken.
 typedef struct tess_device_budget {
     uint64_t limit_bytes;
     const char *origin; // static text
     _Atomic(uint64_t) used_bytes;
+    _Atomic(uint64_t) kept_bytes; // of those: given back when they are needed
+    pthread_mutex_t mutex;        // of what follows
+    int32_t n_kept;
+    tess_device_kept kept[TESS_MAX_KEPT]; // the one given last is the last
 } tess_device_budget;
 
 // An open device.

@@ -87,6 +87,7 @@ tess_status tess_device_adopt(tess_device *device, void *stream, tess_backend_qu
 
 void tess_device_close(tess_device *device)
 {
+    tess_device_free_kept(device);
     if (device->adopted) {
         device->backend->queue_destroy(device->adopted);
     }

@@ -16,6 +16,16 @@ tess_status tess_resident_create(const tess_device *device, size_t bytes, tess_r
     return bytes > 0 ? tess_device_alloc(device, space_of(device), bytes, &out->data) : TESS_OK;
 }
 
+tess_status tess_resident_create_kept(const tess_device *device, uint64_t key, size_t bytes,
+                                      tess_resident *out, bool *is_same)
+{
+    *out = (tess_resident){.device = device, .bytes = bytes};
+    *is_same = false;
+    return bytes > 0
+               ? tess_device_alloc_kept(device, space_of(device), key, bytes, &out->data, is_same)
+               : TESS_OK;
+}
+
 tess_status tess_resident_from(const tess_device *device, const void *host, size_t bytes,
                                tess_resident *out)
 {
@@ -67,4 +77,14 @@ void tess_resident_free(tess_resident *array)
         tess_device_free(device, space_of(device), array->data, array->bytes);
     }
     memset(array, 0, sizeof *array);
+}
+
+void tess_resident_keep(tess_resident *array, uint64_t key)
+{
+    if (array->data && !array->is_borrowed) {
+        tess_device_keep(array->device, space_of(array->device), key, array->data, array->bytes);
+        memset(array, 0, sizeof *array);
+        return;
+    }
+    tess_resident_free(array);
 }

@@ -24,6 +24,11 @@ typedef struct tess_resident {
 // Room for bytes, not initialised.
 TESS_MUST_CHECK tess_status tess_resident_create(const tess_device *device, size_t bytes,
                                                  tess_resident *out);
+// The same; memory that was kept is taken again, *is_same: with what it held when it was kept by
+// this key, 0: by none.
+TESS_MUST_CHECK tess_status tess_resident_create_kept(const tess_device *device, uint64_t key,
+                                                      size_t bytes, tess_resident *out,
+                                                      bool *is_same);
 // What lies at host. That memory stays valid and unchanged until the array is freed; on the CPU
 // stages must not write to it.
 TESS_MUST_CHECK tess_status tess_resident_from(const tess_device *device, const void *host,
@@ -39,5 +44,7 @@ TESS_MUST_CHECK tess_status tess_resident_fetch(const tess_resident *array, void
                                                 size_t bytes);
 // Accepts one that is zeroed or freed.
 void tess_resident_free(tess_resident *array);
+// The same, but the memory waits for the next one of this key. No stage uses it any more.
+void tess_resident_keep(tess_resident *array, uint64_t key);
 
 #endif

@@ -115,3 +115,14 @@ def test_simulations_differ_by_rounding_only() -> None:
                                                  **options).c2))
     np.testing.assert_allclose(said[1], said[0], rtol=0, atol=1e-13)
     assert np.isnan(said[0]).sum() > 0
+
+
+def test_records_that_stayed_there_are_those_of_the_data() -> None:
+    """Fits of data of one shape in turn: each has its own records, and the bits of its first."""
+    data = [simulated("laminar_flow", seed=seed) for seed in (21, 22)]
+    first = [xpcs.fit(d, mode="laminar_flow", sigma=0.02, device="cuda") for d in data]
+    again = [xpcs.fit(d, mode="laminar_flow", sigma=0.02, device="cuda") for d in data]
+    for before, after in zip(first, again, strict=True):
+        np.testing.assert_array_equal(before.theta, after.theta)
+        assert before.chi2 == after.chi2
+    assert not np.array_equal(first[0].theta, first[1].theta)

@@ -186,6 +186,56 @@ static void what_is_taken_counts(void **state)
     assert_int_equal(tess_device_left(&device), 10 << 20);
 }
 
+// Memory that is kept is found by its key and size, is there for others, and goes when it must.
+static void what_is_kept_waits(void **state)
+{
+    (void)state;
+    enum { MIB = 1 << 20, KEY = 7 };
+    tess_resident a;
+    bool is_same = true;
+    use_device(16 * MIB);
+    assert_ok(tess_resident_create_kept(&device, KEY, 2 * MIB, &a, &is_same));
+    assert_false(is_same);
+    void *const first = a.data;
+    tess_resident_keep(&a, KEY);
+    assert_null(a.data);
+    assert_int_equal(live_bytes, 2 * MIB);
+    assert_int_equal(tess_device_left(&device), 16 * MIB);
+    // Another size, another key: others.
+    assert_ok(tess_resident_create_kept(&device, KEY, MIB, &a, &is_same));
+    assert_false(is_same);
+    tess_resident_free(&a);
+    assert_ok(tess_resident_create_kept(&device, KEY + 1, 2 * MIB, &a, &is_same));
+    assert_false(is_same);
+    tess_resident_free(&a);
+    assert_ok(tess_resident_create_kept(&device, KEY, 2 * MIB, &a, &is_same));
+    assert_true(is_same);
+    assert_ptr_equal(a.data, first);
+    assert_int_equal(tess_device_left(&device), 14 * MIB);
+    tess_resident_keep(&a, KEY);
+    // Room for something else.
+    tess_resident large;
+    assert_ok(tess_resident_create(&device, 15 * MIB, &large));
+    assert_int_equal(live_bytes, 15 * MIB);
+    tess_resident_free(&large);
+    // A quarter of the limit at most, the newest of it.
+    for (uint64_t key = 1; key <= 3; key++) {
+        assert_ok(tess_resident_create_kept(&device, key, 2 * MIB, &a, &is_same));
+        assert_false(is_same);
+        tess_resident_keep(&a, key);
+    }
+    assert_int_equal(live_bytes, 4 * MIB);
+    assert_ok(tess_resident_create_kept(&device, 2, 2 * MIB, &a, &is_same));
+    assert_true(is_same);
+    tess_resident_free(&a);
+    assert_ok(tess_resident_create_kept(&device, 9, 5 * MIB, &a, &is_same));
+    tess_resident_keep(&a, 9);
+    assert_int_equal(live_bytes, 2 * MIB);
+    tess_device_free_kept(&device);
+    assert_int_equal(live_bytes, 0);
+    assert_int_equal(tess_device_left(&device), 16 * MIB);
+}
+
 typedef struct answer {
     int64_t n;
     double *rows;
@@ -347,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_comes_from_what_is_free),
         cmocka_unit_test(what_is_taken_counts),
+        cmocka_unit_test(what_is_kept_waits),
         cmocka_unit_test(no_limit_changes_a_bit),
         cmocka_unit_test(mixtures_do_not_depend_on_it_either),
         cmocka_unit_test(nor_does_a_prediction_on_the_way),

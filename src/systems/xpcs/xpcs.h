@@ -40,6 +40,9 @@ struct tess_xpcs_data {
     struct tess_xp_txc2 *file;    // IN_FILE
     int64_t n_lost;               // points that are in it, but masked: they cannot be read
     tess_xp_generator *generator; // GENERATED
+    uint64_t number;              // no other data of the process have it
+    _Atomic(double *)
+        scaling;           // [2][n_made] contrasts and offsets by quantiles, once they are known
     tess_hash fingerprint; // of angles and samples wherever they lie; of a simulation's settings
     double *tables;        // [4][n_made] behind info: phi, q, mean, n_finite (as integers)
     tess_xp_found *found;  // [n_made]; NULL: filled otherwise than by matrices

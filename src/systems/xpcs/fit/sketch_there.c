@@ -34,12 +34,14 @@ static tess_status take_memory(tess_xp_sketch_there *there, const tess_stage_xpc
     const size_t sums = sums_bytes(call, call->n_set);
     void *pinned = NULL;
     TESS_TRY(tess_xp_send_tiles(device, call->tiles, &there->tables, &there->tiles));
-    TESS_TRY(tess_resident_create(device, records, &there->records));
-    TESS_TRY(tess_resident_create(device, points, &there->points));
-    TESS_TRY(tess_resident_create(device, sums, &there->sums));
-    TESS_TRY(tess_resident_create(device, scratch, &there->scratch));
+    bool is_used = false;
+    TESS_TRY(tess_resident_create_kept(device, 0, records, &there->records, &is_used));
+    TESS_TRY(tess_resident_create_kept(device, 0, points, &there->points, &is_used));
+    TESS_TRY(tess_resident_create_kept(device, 0, sums, &there->sums, &is_used));
+    TESS_TRY(tess_resident_create_kept(device, 0, scratch, &there->scratch, &is_used));
     there->pinned_bytes = points + sums;
-    TESS_TRY(tess_device_alloc(device, TESS_SPACE_PINNED, there->pinned_bytes, &pinned));
+    TESS_TRY(tess_device_alloc_kept(device, TESS_SPACE_PINNED, 0, there->pinned_bytes, &pinned,
+                                    &is_used));
     there->pinned = pinned;
     return tess_xp_sketch_there_send(there, call->records);
 }
@@ -61,13 +63,18 @@ void tess_xp_sketch_there_close(tess_xp_sketch_there *there)
     if (!there->device) {
         return;
     }
-    tess_resident *const arrays[] = {&there->tables, &there->records, &there->points, &there->sums,
+    tess_resident *const arrays[] = {&there->records, &there->points, &there->sums,
                                      &there->scratch};
+    const bool has_ended = tess_stage_finish(there->device) == TESS_OK;
+    tess_resident_free(&there->tables);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (has_ended) {
+            tess_resident_keep(arrays[i], 0);
+        }
         tess_resident_free(arrays[i]);
     }
     if (there->pinned) {
-        tess_device_free(there->device, TESS_SPACE_PINNED, there->pinned, there->pinned_bytes);
+        tess_device_keep(there->device, TESS_SPACE_PINNED, 0, there->pinned, there->pinned_bytes);
     }
     *there = (tess_xp_sketch_there){0};
 }

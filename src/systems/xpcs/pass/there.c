@@ -77,7 +77,15 @@ static tess_status take_records(tess_xp_there *there)
         if (!there->is_sent) {
             return TESS_E_MEMORY;
         }
-        return tess_resident_create(setup->device, data->info.bytes, &there->records);
+        bool is_there = false;
+        there->records_key = tess_xp_data_key(data);
+        if (there->records_key == 0) {
+            return tess_resident_create(setup->device, data->info.bytes, &there->records);
+        }
+        TESS_TRY(tess_resident_create_kept(setup->device, there->records_key, data->info.bytes,
+                                           &there->records, &is_there));
+        memset(there->is_sent, is_there, n_leaf);
+        return TESS_OK;
     }
     // No record is longer than the first.
     const uint64_t leaf = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
@@ -117,13 +125,19 @@ static tess_status bind_grids(tess_xp_there *there)
     return TESS_OK;
 }
 
+static tess_status take(const tess_device *device, size_t bytes, tess_resident *out)
+{
+    bool is_used = false;
+    return tess_resident_create_kept(device, 0, bytes, out, &is_used);
+}
+
 static tess_status take_memory(tess_xp_there *there)
 {
     const tess_xp_there_setup *setup = &there->setup;
     const tess_device *device = setup->device;
     const int64_t n_stretch = tess_xp_there_stretches(there->leaves_per_call);
-    TESS_TRY(tess_resident_create(device, sums_bytes(setup, there->leaves_per_call), &there->sums));
-    TESS_TRY(tess_resident_create(device, sums_bytes(setup, n_stretch), &there->reduced));
+    TESS_TRY(take(device, sums_bytes(setup, there->leaves_per_call), &there->sums));
+    TESS_TRY(take(device, sums_bytes(setup, n_stretch), &there->reduced));
     if (device->shares_host_memory) {
         there->tiles = setup->data->tiles;
         there->angles = setup->angles;
@@ -135,14 +149,16 @@ static tess_status take_memory(tess_xp_there *there)
                                        .n_param = (int32_t)setup->n_param};
     const size_t scratch =
         device->backend->scratch_bytes(device->handle, TESS_STAGE_XPCS_PASS, &call);
-    TESS_TRY(tess_resident_create(device, scratch, &there->scratch));
+    TESS_TRY(take(device, scratch, &there->scratch));
     TESS_TRY(tess_xp_send_tiles(device, &setup->data->tiles, &there->tables, &there->tiles));
     const size_t points = points_bytes(setup, setup->max_set);
-    TESS_TRY(tess_resident_create(device, points, &there->point));
+    TESS_TRY(take(device, points, &there->point));
     TESS_TRY(bind_grids(there));
     there->pinned_bytes = points + sums_bytes(setup, n_stretch);
     void *pinned = NULL;
-    TESS_TRY(tess_device_alloc(device, TESS_SPACE_PINNED, there->pinned_bytes, &pinned));
+    bool is_used = false;
+    TESS_TRY(tess_device_alloc_kept(device, TESS_SPACE_PINNED, 0, there->pinned_bytes, &pinned,
+                                    &is_used));
     there->pinned = pinned;
     return take_records(there);
 }
@@ -170,22 +186,39 @@ tess_status tess_xp_there_open(tess_context *ctx, const tess_xp_there_setup *set
     return status;
 }
 
+// The records of all leaves are on the device.
+static bool has_all(const tess_xp_there *there)
+{
+    const size_t n_leaf = (size_t)tess_xp_tiles_n_leaf(&there->setup.data->tiles);
+    return there->is_sent && !memchr(there->is_sent, 0, n_leaf);
+}
+
+// The next pass over the same data finds its records there, and others what is of their size.
 void tess_xp_there_close(tess_xp_there *there)
 {
     if (!there->ctx) {
         return;
     }
-    tess_resident *const arrays[] = {&there->tables,  &there->records, &there->lags,
-                                     &there->frames,  &there->point,   &there->sums,
-                                     &there->scratch, &there->reduced};
+    tess_device *device = there->setup.device;
+    tess_resident *const arrays[] = {&there->tables, &there->lags, &there->frames};
+    tess_resident *const kept[] = {&there->point, &there->sums, &there->scratch, &there->reduced};
+    const bool has_ended = tess_stage_finish(device) == TESS_OK;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        if (arrays[i]->device) {
-            tess_resident_free(arrays[i]);
+        tess_resident_free(arrays[i]);
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        if (has_ended) {
+            tess_resident_keep(kept[i], 0);
         }
+        tess_resident_free(kept[i]);
+    }
+    if (has_ended && there->records_key != 0 && has_all(there)) {
+        tess_resident_keep(&there->records, there->records_key);
+    } else {
+        tess_resident_free(&there->records);
     }
     if (there->pinned) {
-        tess_device_free(there->setup.device, TESS_SPACE_PINNED, there->pinned,
-                         there->pinned_bytes);
+        tess_device_keep(device, TESS_SPACE_PINNED, 0, there->pinned, there->pinned_bytes);
     }
     tess_heap_free(&there->ctx->heap, there->grid,
                    (size_t)there->setup.max_set * sizeof *there->grid, TESS_TAG_GENERAL);

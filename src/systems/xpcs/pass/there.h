@@ -41,7 +41,8 @@ typedef struct tess_xp_there {
     tess_resident reduced; // [max_set][stretches][n_sum]
     unsigned char *pinned; // of the host: point on its way up, then reduced on its way down
     size_t pinned_bytes;
-    uint8_t *is_sent; // [n_leaf] whether records are there; NULL: they do not all fit
+    uint8_t *is_sent;     // [n_leaf] whether records are there; NULL: they do not all fit
+    uint64_t records_key; // by which they are found again, once all are there
 } tess_xp_there;
 
 // Most stretches that leaves of one call can make up: as many to the longest as from it.

@@ -1,4 +1,4 @@
-// A thread that reads the leaves of a file that will be wanted next.
+// Threads that read the leaves of a file that will be wanted next, each its part of them.
 #ifndef TESS_XPCS_STORE_AHEAD_H
 #define TESS_XPCS_STORE_AHEAD_H
 
@@ -6,9 +6,10 @@
 
 typedef struct tess_xp_ahead tess_xp_ahead;
 
-// *out is NULL where no thread can be had: reading ahead is not needed, only faster.
+// So many readers, one at least and eight at most. *out is NULL where no thread can be had: reading
+// ahead is not needed, only faster.
 TESS_MUST_CHECK tess_status tess_xp_ahead_open(tess_xp_txc2 *file, const tess_xp_tiles *tiles,
-                                               tess_xp_ahead **out);
+                                               int64_t n_reader, tess_xp_ahead **out);
 void tess_xp_ahead_close(tess_xp_ahead *ahead);
 // Starts to read leaves into records. Nothing else may be under way.
 void tess_xp_ahead_start(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf,

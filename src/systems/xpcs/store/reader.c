@@ -87,7 +87,11 @@ tess_status tess_xp_reader_open(tess_context *ctx, tess_xpcs_data *data, int64_t
     if (data->info.residency != TESS_XPCS_IN_FILE) {
         return TESS_OK;
     }
-    const tess_status status = tess_xp_ahead_open(data->file, &data->tiles, &reader->ahead);
+    // Half of the threads read for the other half, wherever both have work.
+    const int64_t half = (tess_pool_threads(ctx->pool) + 1) / 2;
+    const int64_t n_reader = half < leaves_per_chunk ? half : leaves_per_chunk;
+    const tess_status status =
+        tess_xp_ahead_open(data->file, &data->tiles, n_reader, &reader->ahead);
     if (status != TESS_OK) {
         tess_xp_reader_close(reader);
     }

@@ -5,6 +5,8 @@
 #include "tessera/xpcs/model.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
 
 enum { N_SET = 2, FAR = 0, NEAR = 1, LEAST_POINTS = 100, LEAST_REGION = 10 };
 
@@ -102,10 +104,8 @@ uint64_t tess_xp_survey_bytes(const tess_xpcs_data *data)
     return tess_xp_scan_bytes(data) + (counts > order ? counts : order);
 }
 
-tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
-                                            double *contrast, double *offset)
+static tess_status find(tess_context *ctx, tess_xpcs_data *data, double *contrast, double *offset)
 {
-    tess_error_clear();
     const size_t n = (size_t)data->info.n_angle * N_SET;
     const size_t bytes = n * (sizeof(tess_xp_quantile) + sizeof(lag_range));
     tess_xp_quantile *quantiles =
@@ -117,4 +117,38 @@ tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *d
         estimate(ctx, data, (lag_range *)(void *)(quantiles + n), quantiles, contrast, offset);
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;
+}
+
+// For the next fit. Somebody else's may have come first, and is the same.
+static tess_status remember(tess_xpcs_data *data, const double *contrast, const double *offset)
+{
+    const size_t n = (size_t)data->info.n_angle;
+    const size_t bytes = 2 * (size_t)data->n_made * sizeof(double);
+    tess_heap *heap = &data->ctx->heap;
+    double *none = NULL;
+    double *known = tess_heap_alloc_zero(heap, bytes, TESS_TAG_PLAN, "contrasts and offsets");
+    if (!known) {
+        return TESS_E_MEMORY;
+    }
+    memcpy(known, contrast, n * sizeof *known);
+    memcpy(known + n, offset, n * sizeof *known);
+    if (!atomic_compare_exchange_strong(&data->scaling, &none, known)) {
+        tess_heap_free(heap, known, bytes, TESS_TAG_PLAN);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
+                                            double *contrast, double *offset)
+{
+    tess_error_clear();
+    const size_t n = (size_t)data->info.n_angle;
+    const double *known = data->n_lost == 0 ? atomic_load(&data->scaling) : NULL;
+    if (known) {
+        memcpy(contrast, known, n * sizeof *known);
+        memcpy(offset, known + n, n * sizeof *known);
+        return TESS_OK;
+    }
+    TESS_TRY(find(ctx, data, contrast, offset));
+    return data->n_lost == 0 ? remember(data, contrast, offset) : TESS_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "systems/xpcs/store/txc2.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,8 +75,15 @@ static tess_status alloc(tess_context *ctx, tess_xpcs_data **out)
     if (!*out) {
         return TESS_E_MEMORY;
     }
+    static atomic_uint_fast64_t n_made;
     (*out)->ctx = ctx;
+    (*out)->number = atomic_fetch_add(&n_made, 1) + 1;
     return TESS_OK;
+}
+
+uint64_t tess_xp_data_key(const tess_xpcs_data *data)
+{
+    return data->n_lost == 0 ? data->number : 0;
 }
 
 static tess_status finish_create(tess_xpcs_data *data, tess_status status, tess_xpcs_data **out)
@@ -140,6 +148,8 @@ void tess_xpcs_data_destroy(tess_xpcs_data *data)
         tess_heap_free(heap, data->records, data->record_bytes, TESS_TAG_TILE);
     }
     tess_heap_free(heap, data->tables, N_TABLE * (size_t)data->n_made * sizeof(double),
+                   TESS_TAG_PLAN);
+    tess_heap_free(heap, atomic_load(&data->scaling), 2 * (size_t)data->n_made * sizeof(double),
                    TESS_TAG_PLAN);
     tess_heap_free(heap, data->found, (size_t)data->n_made * sizeof *data->found, TESS_TAG_PLAN);
     tess_heap_free(heap, data->notes, data->notes_bytes, TESS_TAG_PLAN);

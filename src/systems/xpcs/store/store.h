@@ -138,6 +138,10 @@ void tess_xp_data_let_go(tess_xpcs_data *data);
 // this is for what was computed since.
 TESS_MUST_CHECK tess_status tess_xp_data_check(const tess_xpcs_data *data);
 
+// What tells the records from all others in the process; 0 where parts of them are masked that
+// cannot be read.
+uint64_t tess_xp_data_key(const tess_xpcs_data *data);
+
 // Leaves of a chunk of about so many bytes, at least one.
 int64_t tess_xp_leaves_in(const tess_xpcs_data *data, uint64_t bytes);
 // Bytes a reader would take for chunks of this many leaves; is_streamed: reads a file even if its
