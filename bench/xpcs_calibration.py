@@ -22,7 +22,7 @@ NOISE = 0.01  # the noise is half normal of one and a half times this
 # Wide enough to matter, narrow enough that the posterior has one hill.
 CONTRAST, OFFSET = (0.3, 0.03), (1.0, 0.02)
 PRIORS = {
-    "static_isotropic": {"D0": (3000, 300), "alpha": (-0.3, 0.1), "D_offset": (100, 50)},
+    "static_anisotropic": {"D0": (3000, 300), "alpha": (-0.3, 0.1), "D_offset": (100, 50)},
     "laminar_flow": {
         "D0": (3000, 300),
         "alpha": (-0.3, 0.1),
@@ -33,7 +33,7 @@ PRIORS = {
         "phi0": (2, 2),
     },
 }
-ANGLES = {"static_isotropic": (0.0, 90.0), "laminar_flow": (-30.0, 20.0, 70.0)}
+ANGLES = {"static_anisotropic": (0.0, 90.0), "laminar_flow": (-30.0, 20.0, 70.0)}
 SETUP = {"q": 0.02, "dt": 0.1, "gap": 2e5}
 
 

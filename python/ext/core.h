@@ -279,6 +279,7 @@ extern PyMethodDef core_xpcs_settings_methods[];
 extern PyMethodDef core_xpcs_fit_methods[];
 extern PyMethodDef core_xpcs_result_methods[];
 extern PyMethodDef core_xpcs_posterior_methods[];
+extern PyMethodDef core_xpcs_summary_methods[];
 extern PyMethodDef core_system_methods[];
 
 #endif

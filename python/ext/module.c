@@ -59,6 +59,7 @@ static int module_exec(PyObject *module)
         core_xpcs_fit_methods,
         core_xpcs_result_methods,
         core_xpcs_posterior_methods,
+        core_xpcs_summary_methods,
     };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (PyModule_AddFunctions(module, methods[i]) < 0) {

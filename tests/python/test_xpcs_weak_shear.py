@@ -6,6 +6,8 @@ equally well.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tessera import xpcs
@@ -14,7 +16,7 @@ TRUTH = (68481.0, -1.327, 1708.0, 1.991e-3, -0.212, -6.07e-4, 2.0)
 
 
 def test_chains_go_along_a_ridge() -> None:
-    setup = {"mode": "laminar_flow", "gap": 2e6}
+    setup: dict[str, Any] = {"mode": "laminar_flow", "gap": 2e6}
     data = xpcs.simulate(
         TRUTH, n_angle=5, n_frame=41, sigma=0.02, dtype="f64", q=0.0054, dt=0.1, **setup
     )

@@ -153,15 +153,16 @@ class Posterior:
         for name in self.names:
             values = self[name]
             low, high = _chains.interval(values, 0.94)
+            mixed = _chains.summary(values)
             row = (
                 values.mean(),
                 values.std(ddof=1),
                 np.median(values),
                 low,
                 high,
-                _chains.r_hat(values),
-                _chains.ess_bulk(values),
-                _chains.ess_tail(values),
+                mixed["r_hat"],
+                mixed["ess_bulk"],
+                mixed["ess_tail"],
             )
             found[name] = dict(zip(_COLUMNS, map(float, row), strict=True))
         return found
@@ -368,7 +369,9 @@ class Posterior:
 def _sentences(found: dict[str, Any]) -> list[str]:
     """Say what is wrong with chains, a sentence each."""
     lines = []
-    if not found["max_r_hat"] <= _HIGH_R_HAT:
+    if np.isnan(found["max_r_hat"]):
+        lines.append("R-hat is not known: it takes two chains of four draws at least")
+    elif not found["max_r_hat"] <= _HIGH_R_HAT:
         lines.append(
             f"R-hat reaches {found['max_r_hat']:.3f}: the chains do not agree; draw and warm up "
             "longer"

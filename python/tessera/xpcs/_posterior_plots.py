@@ -135,8 +135,10 @@ def _ess(posterior: Posterior, names: Sequence[str]) -> Figure:
     ends = np.unique(np.linspace(4, posterior.n_draw, 15).astype(int))
     for (ax,), name in zip(axes, names, strict=True):
         values = posterior[name]
-        for label, size in (("bulk", _chains.ess_bulk), ("tail", _chains.ess_tail)):
-            ax.plot(ends * posterior.n_chain, [size(values[:, :end]) for end in ends], label=label)
+        grown = [_chains.summary(values[:, :end]) for end in ends]
+        for label in ("bulk", "tail"):
+            sizes = [step[f"ess_{label}"] for step in grown]
+            ax.plot(ends * posterior.n_chain, sizes, label=label)
         ax.axhline(400, color="k", lw=0.5, ls=":")
         ax.set(ylabel=name)
     axes[0][0].legend()

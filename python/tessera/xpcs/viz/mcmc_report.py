@@ -34,13 +34,12 @@ def _table(draws: Draws) -> dict[str, tuple[float, ...]]:
     found: dict[str, tuple[float, ...]] = {}
     for name in draws.names:
         own = draws[name]
+        mixed = _chains.summary(own)
         found[name] = (
             float(own.mean()),
             float(own.std(ddof=1)),
             *_chains.interval(own, 0.95),
-            _chains.r_hat(own),
-            _chains.ess_bulk(own),
-            _chains.ess_tail(own),
+            *(mixed[key] for key in ("r_hat", "ess_bulk", "ess_tail")),
         )
     return found
 
