@@ -19,6 +19,7 @@ enum {
 // from  in   [n_resample][n_from] channels
 // w     in   f64 [n_resample][n_chan][n_from]
 // out, power  out  f64 [n_epoch][n_chan]
+// packed tmp f64 [n_chan + 7][n_resample][n_from], for devices with memory of their own
 typedef struct tess_stage_autoreject_ransac {
     const double *x;
     const int64_t *channels;
@@ -33,6 +34,7 @@ typedef struct tess_stage_autoreject_ransac {
     int64_t n_from;
     int64_t stride_epoch;
     int64_t stride_chan;
+    double *packed;
 } tess_stage_autoreject_ransac;
 
 #endif

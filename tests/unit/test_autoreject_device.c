@@ -82,22 +82,30 @@ static tess_autoreject_fit_config config_of(int32_t search)
     return config;
 }
 
-// The same epochs by both; there: with the samples in the GPU's memory already.
-static void check(tess_context *gpu, const ar_data *d, const tess_autoreject_fit_config *config,
-                  bool there)
+// The epochs for a GPU; there: with the samples in its memory already, which stay in samples.
+static tess_autoreject_epochs *epochs_for(tess_context *gpu, const ar_data *d, bool there,
+                                          tess_resident *samples)
 {
     tess_array array = d->array;
     const size_t bytes = (size_t)(d->n_epoch * d->n_chan * d->n_time) * sizeof(double);
-    tess_resident samples = {0};
     if (there) {
-        assert_ok(tess_resident_from(gpu->device, d->x, bytes, &samples));
-        array.data = samples.data;
+        assert_ok(tess_resident_from(gpu->device, d->x, bytes, samples));
+        array.data = samples->data;
         array.space = TESS_SPACE_DEVICE;
         array.device = gpu->device->info.index;
     }
     tess_autoreject_epochs *epochs = NULL;
     assert_ok(
         tess_autoreject_epochs_from_array(gpu, &array, &d->sensors, NULL, 100, -0.2, &epochs));
+    return epochs;
+}
+
+// The same epochs by both.
+static void check(tess_context *gpu, const ar_data *d, const tess_autoreject_fit_config *config,
+                  bool there)
+{
+    tess_resident samples = {0};
+    tess_autoreject_epochs *epochs = epochs_for(gpu, d, there, &samples);
     tess_autoreject_model *want = fit(on_cpu, d->epochs, config);
     tess_autoreject_model *got = fit(gpu, epochs, config);
     assert_same(want, got);
@@ -192,12 +200,93 @@ static void samples_that_are_not_finite_are_named(void **state)
     ar_data_free(&d);
 }
 
+static void correlate(tess_context *ctx, tess_autoreject_epochs *epochs, const int64_t *channels,
+                      int64_t n, int64_t n_resample, double *correlations)
+{
+    tess_autoreject_ransac_config config;
+    tess_autoreject_ransac_config_init(&config, sizeof config);
+    config.n_resample = n_resample;
+    tess_autoreject_ransac_result result = {.struct_size = sizeof result,
+                                            .correlations = correlations};
+    assert_ok(tess_autoreject_ransac(ctx, epochs, channels, n, &config, &result));
+}
+
+// Subsets whose medians are sorted and counted, even and odd; channels of one block and of many.
+static void ransac_has_the_same_bits(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][4] = {
+        {5, 9, 50, 50}, {3, 70, 33, 25}, {2, 240, 20, 50}, {2, 12, 17, 61}, {2, 8, 3, 1}};
+    if (!on_gpu) {
+        skip();
+    }
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        ar_data d = ar_data_make(on_cpu, sizes[i][0], sizes[i][1], sizes[i][2], i + 3);
+        const int64_t n = d.n_chan - 1;
+        const size_t bytes = (size_t)(d.n_epoch * n) * sizeof(double);
+        int64_t *channels = malloc((size_t)n * sizeof *channels);
+        double *want = malloc(bytes), *got = malloc(bytes);
+        for (int64_t c = 0; c < n; c++) {
+            channels[c] = c + 1;
+        }
+        for (int there = 0; there < 2; there++) {
+            tess_resident samples = {0};
+            tess_autoreject_epochs *epochs = epochs_for(on_gpu, &d, there == 1, &samples);
+            correlate(on_cpu, d.epochs, channels, n, sizes[i][3], want);
+            correlate(on_gpu, epochs, channels, n, sizes[i][3], got);
+            assert_memory_equal(got, want, bytes);
+            tess_autoreject_epochs_close(epochs);
+            tess_resident_free(&samples);
+        }
+        free(channels);
+        free(want);
+        free(got);
+        ar_data_free(&d);
+    }
+}
+
+// Channels of samples that are on the GPU, some marked, by tess_autoreject_interpolate.
+static void repairs_have_the_same_bits(void **state)
+{
+    (void)state;
+    if (!on_gpu) {
+        skip();
+    }
+    ar_data d = ar_data_make(on_cpu, 14, 12, 90, 5);
+    const size_t n_row = (size_t)(d.n_epoch * d.n_chan), bytes = n_row * 90 * sizeof(double);
+    int64_t channels[12];
+    uint8_t *bad = calloc(n_row, 1);
+    double *got = malloc(bytes);
+    for (int64_t c = 0; c < 12; c++) {
+        channels[c] = c;
+    }
+    for (size_t i = 0; i < n_row; i++) {
+        bad[i] = i % 5 == 2 || i % 37 == 1;
+    }
+    tess_resident samples = {0};
+    tess_autoreject_epochs_close(epochs_for(on_gpu, &d, true, &samples));
+    tess_array there = d.array;
+    there.data = samples.data;
+    there.space = TESS_SPACE_DEVICE;
+    there.device = on_gpu->device->info.index;
+    assert_ok(tess_autoreject_interpolate(on_gpu, &d.sensors, channels, 12, bad, NULL, &there));
+    assert_ok(tess_autoreject_interpolate(on_cpu, &d.sensors, channels, 12, bad, NULL, &d.array));
+    assert_ok(tess_resident_fetch(&samples, got, bytes));
+    assert_memory_equal(got, d.x, bytes);
+    tess_resident_free(&samples);
+    free(bad);
+    free(got);
+    ar_data_free(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_size_has_the_same_bits),
                                        cmocka_unit_test(every_option_has_the_same_bits),
                                        cmocka_unit_test(ties_have_the_same_bits),
                                        cmocka_unit_test(tiles_that_do_not_fit_go_through),
-                                       cmocka_unit_test(samples_that_are_not_finite_are_named)};
+                                       cmocka_unit_test(samples_that_are_not_finite_are_named),
+                                       cmocka_unit_test(ransac_has_the_same_bits),
+                                       cmocka_unit_test(repairs_have_the_same_bits)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -9,6 +9,7 @@ extern const tess_cuda_stage tess_cuda_stage_autoreject_curve;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_intake;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_local;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
+extern const tess_cuda_stage tess_cuda_stage_autoreject_ransac;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_repair;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_votes;
 

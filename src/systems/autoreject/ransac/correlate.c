@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "runtime/pipeline.h"
 #include "runtime/stage.h"
+#include "runtime/upload.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_ransac.h"
 #include "systems/autoreject/ransac/ransac.h"
@@ -16,6 +17,21 @@ enum { N_SLOT = 2 };
 static const double WORK_PER_CORE = 5e9;
 // A median costs about as much as so many operations for each subset.
 static const double WORK_OF_MEDIAN = 60;
+// The same of a GPU, and what it takes of samples at a time.
+static const double WORK_PER_GPU = 1e12;
+static const double GPU_BYTES = 256 << 20;
+
+// What a device with memory of its own holds.
+typedef struct ransac_there {
+    tess_resident tables;
+    tess_resident samples; // of a batch
+    tess_resident correlations;
+    tess_resident power;
+    const int64_t *channels; // NULL: samples are those of the channels alone
+    const int32_t *from;
+    const double *w;
+    double *packed;
+} ransac_there;
 
 typedef struct pass {
     ransac *r;
@@ -23,8 +39,11 @@ typedef struct pass {
     tess_watch progress;
     int64_t n_epoch;
     int64_t n_time;
-    int64_t batch;           // epochs
-    bool is_direct;          // samples are taken where they lie
+    int64_t batch;  // epochs
+    bool is_direct; // samples are taken where they lie
+    bool is_there;  // and that is in the memory of the device
+    ransac_there there;
+    double *row;             // [n_time] of one that is there
     double *samples[N_SLOT]; // [batch][n_chan][n_time]; NULL where they are taken directly
     double *correlations;    // [batch][n_chan]
     double *power;           // [batch][n_chan]
@@ -42,18 +61,30 @@ static int64_t batch_count(const pass *p, int64_t k)
     return left < p->batch ? left : p->batch;
 }
 
-// Doubles of a host array need no copy.
-static bool can_be_direct(const tess_autoreject_epochs *epochs)
+// Doubles of an array that the device reaches need no copy.
+static bool can_be_direct(const tess_autoreject_epochs *epochs, const tess_device *device)
 {
     const tess_array *x = &epochs->array;
-    return x->data && x->space != TESS_SPACE_DEVICE && x->dtype == TESS_F64 && x->stride[2] == 1 &&
+    const bool is_reached = (x->space == TESS_SPACE_DEVICE) == !device->shares_host_memory;
+    return x->data && is_reached && x->dtype == TESS_F64 && x->stride[2] == 1 &&
            !epochs->calibration;
 }
 
-// Where channel c of an epoch of batch k lies.
+static bool is_apart(const pass *p)
+{
+    return !p->r->device->shares_host_memory;
+}
+
+// Where channel c of an epoch of batch k lies, or has been fetched to; NULL if it cannot be.
 static const double *row_of(const pass *p, int64_t k, int64_t e, int64_t c)
 {
     const tess_array *x = &p->r->epochs->array;
+    if (p->is_there) {
+        const tess_ar_reader *reader = &p->r->epochs->reader;
+        const tess_status status = reader->read(p->r->ctx, reader->impl, k * p->batch + e, 1,
+                                                p->r->channels + c, 1, p->row);
+        return status == TESS_OK ? p->row : NULL;
+    }
     if (p->is_direct) {
         return (const double *)x->data + (k * p->batch + e) * x->stride[0] +
                p->r->channels[c] * x->stride[1];
@@ -86,9 +117,61 @@ static void note_nonfinite(pass *p, int64_t k, int64_t e, int64_t c)
     p->bad_epoch = k * p->batch + e;
     p->bad_chan = c;
     p->bad_sample = -1;
-    for (int64_t t = 0; t < p->n_time && p->bad_sample < 0; t++) {
+    for (int64_t t = 0; x && t < p->n_time && p->bad_sample < 0; t++) {
         p->bad_sample = isfinite(x[t]) ? -1 : t;
     }
+}
+
+// Weights and subsets go up once.
+static tess_status open_there(pass *p)
+{
+    const ransac *r = p->r;
+    ransac_there *there = &p->there;
+    const int64_t n_subset = r->config.n_resample * r->n_from;
+    const size_t rows = (size_t)(p->batch * r->n_chan) * sizeof(double);
+    tess_upload up = {.into = &there->tables};
+    for (int turn = 0; turn < 2; turn++) { // counts, then sends
+        there->from = tess_upload_add(&up, r->subsets, n_subset, sizeof *r->subsets);
+        there->w = tess_upload_add(&up, r->mappings, n_subset * r->n_chan, sizeof *r->mappings);
+        if (p->is_there) {
+            there->channels = tess_upload_add(&up, r->channels, r->n_chan, sizeof *r->channels);
+        }
+        there->packed = tess_upload_room(&up, n_subset * (r->n_chan + 7), sizeof *there->packed);
+        TESS_TRY(turn == 0 ? tess_upload_begin(&up, r->device) : tess_upload_end(&up));
+    }
+    TESS_TRY(tess_resident_create(r->device, rows, &there->correlations));
+    TESS_TRY(tess_resident_create(r->device, rows, &there->power));
+    return p->is_there ? TESS_OK
+                       : tess_resident_create(r->device, rows * (size_t)p->n_time, &there->samples);
+}
+
+static void close_there(ransac_there *there)
+{
+    tess_resident_free(&there->tables);
+    tess_resident_free(&there->samples);
+    tess_resident_free(&there->correlations);
+    tess_resident_free(&there->power);
+}
+
+// The stage on a device with memory of its own; args are those of the host.
+static tess_status run_there(pass *p, tess_stage_autoreject_ransac args)
+{
+    const ransac *r = p->r;
+    const ransac_there *there = &p->there;
+    const size_t rows = (size_t)(args.n_epoch * args.n_chan) * sizeof(double);
+    if (!p->is_there) {
+        TESS_TRY(tess_resident_refill(&p->there.samples, args.x, rows * (size_t)args.n_time));
+        args.x = there->samples.data;
+    }
+    args.channels = there->channels;
+    args.from = there->from;
+    args.w = there->w;
+    args.packed = there->packed;
+    args.out = there->correlations.data;
+    args.power = there->power.data;
+    TESS_TRY(tess_stage_start(r->device, TESS_STAGE_AUTOREJECT_RANSAC, &args, sizeof args));
+    TESS_TRY(tess_resident_fetch(&there->correlations, p->correlations, rows));
+    return tess_resident_fetch(&there->power, p->power, rows);
 }
 
 static tess_status run_stage(pass *p, int64_t k)
@@ -113,7 +196,8 @@ static tess_status run_stage(pass *p, int64_t k)
     const double items = (double)args.n_epoch * (double)r->n_chan * (double)p->n_time;
     tess_span span = tess_span_begin(&r->ctx->tracer, "autoreject.ransac");
     const tess_status status =
-        tess_stage_run(r->device, TESS_STAGE_AUTOREJECT_RANSAC, &args, sizeof args);
+        is_apart(p) ? run_there(p, args)
+                    : tess_stage_run(r->device, TESS_STAGE_AUTOREJECT_RANSAC, &args, sizeof args);
     tess_span_end(&span, items * sizeof(double),
                   2 * items * (double)r->n_from * (double)r->config.n_resample);
     return status;
@@ -146,7 +230,7 @@ static void keep(pass *p, int64_t k)
 static bool row_is_finite(const pass *p, int64_t k, int64_t e, int64_t c)
 {
     const double *x = row_of(p, k, e, c);
-    for (int64_t t = 0; t < p->n_time; t++) {
+    for (int64_t t = 0; x && t < p->n_time; t++) {
         if (!isfinite(x[t])) {
             return false;
         }
@@ -230,7 +314,10 @@ static tess_status choose_batch(pass *p)
     const double n_thread = (double)tess_pool_threads(r->ctx->pool);
     const double work = (double)r->n_chan * (double)p->n_time * (double)r->config.n_resample *
                         (2 * (double)r->n_from + WORK_OF_MEDIAN);
-    double n = floor(WORK_PER_CORE * n_thread / work);
+    double n = floor((is_apart(p) ? WORK_PER_GPU : WORK_PER_CORE * n_thread) / work);
+    if (is_apart(p)) {
+        n = fmin(n, floor(GPU_BYTES / ((double)r->n_chan * (double)p->n_time * sizeof(double))));
+    }
     if (!p->is_direct) {
         const double bytes = N_SLOT * (double)r->n_chan * (double)p->n_time * sizeof(double);
         const double most = floor((double)r->ctx->memory_limit_bytes / 4 / bytes);
@@ -253,12 +340,14 @@ tess_status tess_ar_ransac_correlate(ransac *r, tess_autoreject_ransac_result *r
               .result = result,
               .n_epoch = r->epochs->info.n_epoch,
               .n_time = r->epochs->info.n_time,
-              .is_direct = can_be_direct(r->epochs)};
+              .is_direct = can_be_direct(r->epochs, r->device)};
+    p.is_there = p.is_direct && is_apart(&p);
     TESS_TRY(choose_batch(&p));
     tess_heap *heap = &r->ctx->heap;
     const size_t n_row = (size_t)(p.batch * r->n_chan);
     const size_t slot_items = p.is_direct ? 0 : n_row * (size_t)p.n_time;
-    const size_t bytes = (N_SLOT * slot_items + 2 * n_row + (size_t)r->n_chan) * sizeof(double);
+    const size_t bytes =
+        (N_SLOT * slot_items + 2 * n_row + (size_t)(r->n_chan + p.n_time)) * sizeof(double);
     double *buffer = tess_heap_alloc_zero(heap, bytes, TESS_TAG_TILE, "epochs of RANSAC");
     if (!buffer) {
         return TESS_E_MEMORY;
@@ -266,12 +355,17 @@ tess_status tess_ar_ransac_correlate(ransac *r, tess_autoreject_ransac_result *r
     p.correlations = buffer;
     p.power = p.correlations + n_row;
     p.n_bad = (int64_t *)(p.power + n_row);
-    p.samples[0] = (double *)(p.n_bad + r->n_chan);
+    p.row = (double *)(p.n_bad + r->n_chan);
+    p.samples[0] = p.row + p.n_time;
     p.samples[1] = p.samples[0] + slot_items;
     tess_watch_begin(&p.progress, r->ctx, "autoreject.ransac", "epochs", 0,
                      (uint64_t)(p.n_epoch * r->n_chan * p.n_time) * sizeof(double),
                      r->epochs->array.data ? TESS_STRATEGY_LARGE : TESS_STRATEGY_CHUNKED);
-    const tess_status status = run(&p);
+    tess_status status = is_apart(&p) ? open_there(&p) : TESS_OK;
+    if (status == TESS_OK) {
+        status = run(&p);
+    }
+    close_there(&p.there);
     tess_heap_free(heap, buffer, bytes, TESS_TAG_TILE);
     return status;
 }
