@@ -29,20 +29,20 @@ static const float NORMAL_GAP = 3.14f;
 // How many of the n rows are below the pivot.
 static inline v_f32 count_below(const float *x, size_t n, size_t width, v_f32 pivot)
 {
-    const v_f32 one = v_set1_f32(1);
-    v_f32 c0 = v_set1_f32(0), c1 = c0, c2 = c0, c3 = c0;
+    v_count_f32 c0 = v_count_none_f32(), c1 = c0, c2 = c0, c3 = c0;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         const float *row = x + i * TILE;
-        c0 = v_add_where_f32(v_lt_f32(v_take_f32(row, width), pivot), c0, one);
-        c1 = v_add_where_f32(v_lt_f32(v_take_f32(row + TILE, width), pivot), c1, one);
-        c2 = v_add_where_f32(v_lt_f32(v_take_f32(row + 2 * TILE, width), pivot), c2, one);
-        c3 = v_add_where_f32(v_lt_f32(v_take_f32(row + 3 * TILE, width), pivot), c3, one);
+        c0 = v_count_where_f32(v_lt_f32(v_take_f32(row, width), pivot), c0);
+        c1 = v_count_where_f32(v_lt_f32(v_take_f32(row + TILE, width), pivot), c1);
+        c2 = v_count_where_f32(v_lt_f32(v_take_f32(row + 2 * TILE, width), pivot), c2);
+        c3 = v_count_where_f32(v_lt_f32(v_take_f32(row + 3 * TILE, width), pivot), c3);
     }
     for (; i < n; i++) {
-        c0 = v_add_where_f32(v_lt_f32(v_take_f32(x + i * TILE, width), pivot), c0, one);
+        c0 = v_count_where_f32(v_lt_f32(v_take_f32(x + i * TILE, width), pivot), c0);
     }
-    return v_add_f32(v_add_f32(c0, c1), v_add_f32(c2, c3));
+    return v_add_f32(v_add_f32(v_counted_f32(c0), v_counted_f32(c1)),
+                     v_add_f32(v_counted_f32(c2), v_counted_f32(c3)));
 }
 
 // Mean, and mean distance from it, of each lane.
@@ -123,26 +123,25 @@ static inline void guess_part(const float *x, size_t n, size_t width, float *gap
 static inline void tally(const double *x, const int32_t *index, size_t n, size_t width, v_f64 pivot,
                          v_f64 *count, v_f64 *below, v_f64 *above)
 {
-    const v_f64 one = v_set1_f64(1);
-    v_f64 c0 = v_set1_f64(0), c1 = c0;
+    v_count_f64 c0 = v_count_none_f64(), c1 = c0;
     v_f64 b0 = v_set1_f64(-(double)INFINITY), b1 = b0, a0 = v_set1_f64((double)INFINITY), a1 = a0;
     size_t i = 0;
     for (; i + 2 <= n; i += 2) {
         const v_f64 x0 = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
         const v_f64 x1 = v_take_f64(x + (ptrdiff_t)index[i + 1] * TILE, width);
         const v_mask_f64 m0 = v_lt_f64(x0, pivot), m1 = v_lt_f64(x1, pivot);
-        c0 = v_add_where_f64(m0, c0, one), c1 = v_add_where_f64(m1, c1, one);
+        c0 = v_count_where_f64(m0, c0), c1 = v_count_where_f64(m1, c1);
         b0 = v_select_f64(m0, v_max_f64(b0, x0), b0), b1 = v_select_f64(m1, v_max_f64(b1, x1), b1);
         a0 = v_select_f64(m0, a0, v_min_f64(a0, x0)), a1 = v_select_f64(m1, a1, v_min_f64(a1, x1));
     }
     if (i < n) {
         const v_f64 x0 = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
         const v_mask_f64 m0 = v_lt_f64(x0, pivot);
-        c0 = v_add_where_f64(m0, c0, one);
+        c0 = v_count_where_f64(m0, c0);
         b0 = v_select_f64(m0, v_max_f64(b0, x0), b0);
         a0 = v_select_f64(m0, a0, v_min_f64(a0, x0));
     }
-    *count = v_add_f64(c0, c1);
+    *count = v_add_f64(v_counted_f64(c0), v_counted_f64(c1));
     *below = v_max_f64(b0, b1);
     *above = v_min_f64(a0, a1);
 }
@@ -153,26 +152,30 @@ static inline int settle_part(const double *x, const int32_t *index, size_t n, s
 {
     const v_f64 low = v_take_f64(lows, width), high = v_take_f64(highs, width);
     const v_f64 one = v_set1_f64(1), zero = v_set1_f64(0), k = v_set1_f64((double)(n / 2));
-    v_f64 n_low = zero, n_high = zero, n_low1 = zero, n_high1 = zero;
+    v_count_f64 c_low = v_count_none_f64(), c_high = c_low, c_low1 = c_low, c_high1 = c_low;
     v_f64 below = v_set1_f64(-(double)INFINITY), above = v_set1_f64((double)INFINITY);
     v_f64 below1 = below, above1 = above;
-    for (size_t i = 0; i < n; i += 2) {
-        // The last of an odd number is taken twice, and counted once.
-        const size_t j = i + 1 < n ? i + 1 : i;
+    for (size_t i = 0; i + 2 <= n; i += 2) {
         const v_f64 a = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
-        const v_f64 b = v_take_f64(x + (ptrdiff_t)index[j] * TILE, width);
-        const v_f64 step = i + 1 < n ? one : zero;
+        const v_f64 b = v_take_f64(x + (ptrdiff_t)index[i + 1] * TILE, width);
         const v_mask_f64 a_low = v_lt_f64(a, low), a_below = v_lt_f64(a, high);
         const v_mask_f64 b_low = v_lt_f64(b, low), b_below = v_lt_f64(b, high);
-        n_low = v_add_where_f64(a_low, n_low, one), n_low1 = v_add_where_f64(b_low, n_low1, step);
-        n_high = v_add_where_f64(a_below, n_high, one);
-        n_high1 = v_add_where_f64(b_below, n_high1, step);
+        c_low = v_count_where_f64(a_low, c_low), c_low1 = v_count_where_f64(b_low, c_low1);
+        c_high = v_count_where_f64(a_below, c_high), c_high1 = v_count_where_f64(b_below, c_high1);
         below = v_select_f64(a_below, v_max_f64(below, a), below);
         below1 = v_select_f64(b_below, v_max_f64(below1, b), below1);
         above = v_select_f64(a_low, above, v_min_f64(above, a));
         above1 = v_select_f64(b_low, above1, v_min_f64(above1, b));
     }
-    n_low = v_add_f64(n_low, n_low1), n_high = v_add_f64(n_high, n_high1);
+    if (n % 2) {
+        const v_f64 a = v_take_f64(x + (ptrdiff_t)index[n - 1] * TILE, width);
+        const v_mask_f64 a_low = v_lt_f64(a, low), a_below = v_lt_f64(a, high);
+        c_low = v_count_where_f64(a_low, c_low), c_high = v_count_where_f64(a_below, c_high);
+        below = v_select_f64(a_below, v_max_f64(below, a), below);
+        above = v_select_f64(a_low, above, v_min_f64(above, a));
+    }
+    const v_f64 n_low = v_add_f64(v_counted_f64(c_low), v_counted_f64(c_low1));
+    const v_f64 n_high = v_add_f64(v_counted_f64(c_high), v_counted_f64(c_high1));
     below = v_max_f64(below, below1), above = v_min_f64(above, above1);
     v_f64 result, off;
     if (n % 2) {

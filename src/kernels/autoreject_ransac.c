@@ -1,4 +1,4 @@
-// RANSAC: predictions of channels from subsets of them, and their median; built once per ISA.
+// RANSAC: medians of predictions, and their agreement with the samples; built once per ISA.
 
 #include "kernels/autoreject_networks.h"
 #include "kernels/isa.h"
@@ -6,75 +6,7 @@
 
 #include <math.h>
 
-enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
-
-#define ROWS_4(X) X(0) X(1) X(2) X(3)
-#define ROWS_8(X) ROWS_4(X) X(4) X(5) X(6) X(7)
-
-#define START_1(k) v_f64 a##k = v_set1_f64(0);
-#define ADD_1(k) a##k = v_fma_f64(v_set1_f64(w[k]), x0, a##k);
-#define KEEP_1(k) v_put_f64(out + (k)*out_row, TILE, a##k);
-#define START_2(k) v_f64 a##k = v_set1_f64(0), b##k = v_set1_f64(0);
-#define ADD_2(k)                                                                                   \
-    const v_f64 w##k = v_set1_f64(w[k]);                                                           \
-    a##k = v_fma_f64(w##k, x0, a##k);                                                              \
-    b##k = v_fma_f64(w##k, x1, b##k);
-#define KEEP_2(k)                                                                                  \
-    v_store_f64(out + (k)*out_row, a##k);                                                          \
-    v_store_f64(out + (k)*out_row + len, b##k);
-
-// Eight rows of one vector: the only one of a tile.
-static inline void predict_1(const double *restrict w, const int32_t *restrict from, size_t n_from,
-                             const double *restrict x, double *restrict out, size_t out_row)
-{
-    ROWS_8(START_1)
-    for (size_t i = 0; i < n_from; i++, w += ROWS) {
-        const v_f64 x0 = v_take_f64(x + (size_t)from[i] * TILE, TILE);
-        ROWS_8(ADD_1)
-    }
-    ROWS_8(KEEP_1)
-}
-
-// Some rows of two vectors: as many as the registers hold, so that every load serves many products.
-#if V_REGISTERS >= 32
-#define ROWS_AT_ONCE 8
-#define ROWS_OF_2(X) ROWS_8(X)
-#else
-#define ROWS_AT_ONCE 4
-#define ROWS_OF_2(X) ROWS_4(X)
-#endif
-
-static inline void predict_2(const double *restrict w, const int32_t *restrict from, size_t n_from,
-                             const double *restrict x, double *restrict out, size_t out_row)
-{
-    const size_t len = v_len_f64();
-    ROWS_OF_2(START_2)
-    for (size_t i = 0; i < n_from; i++, w += ROWS) {
-        const double *row = x + (size_t)from[i] * TILE;
-        const v_f64 x0 = v_load_f64(row), x1 = v_load_f64(row + len);
-        ROWS_OF_2(ADD_2)
-    }
-    ROWS_OF_2(KEEP_2)
-}
-
-void TESS_KFN(ransac_predict)(const double *restrict w, const int32_t *restrict from, size_t n_from,
-                              size_t n_resample, const double *restrict x, double *restrict out)
-{
-    const size_t len = v_len_f64(), out_row = n_resample * TILE;
-    for (size_t r = 0; r < n_resample; r++) {
-        if (2 * len > TILE) {
-            predict_1(w, from, n_from, x, out, out_row);
-        }
-        for (size_t t = 0; 2 * len <= TILE && t < TILE; t += 2 * len) {
-            for (size_t k = 0; k < ROWS; k += ROWS_AT_ONCE) {
-                predict_2(w + k, from, n_from, x + t, out + t + k * out_row, out_row);
-            }
-        }
-        w += n_from * ROWS;
-        from += n_from;
-        out += TILE;
-    }
-}
+enum { TILE = TESS_RANSAC_TILE };
 
 static inline void exchange(double *a, double *b)
 {
@@ -103,6 +35,7 @@ static inline void exchange(double *a, double *b)
     }
 
 SORT(8)
+SORT(10)
 SORT(16)
 SORT(25)
 SORT(32)
@@ -133,9 +66,7 @@ static void sort_many(double *x, size_t n)
 
 static void sort(double *x, size_t n)
 {
-    if (n == 25) { // half of the usual 50: no item to test for
-        sort_25(x, 25);
-    } else if (n <= 8) {
+    if (n <= 8) {
         sort_8(x, n);
     } else if (n <= 16) {
         sort_16(x, n);
@@ -177,24 +108,18 @@ static inline v_f64 ranked(const double *a, size_t n_a, const double *b, size_t 
     return v_min_f64(best, other);
 }
 
-// One vector of the usual 50 rows: the first half is sorted in place, the second stays in registers
-// while it meets it.
-#define LOW_EVEN(i, j) low0 = v_min_f64(low0, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
-#define LOW_ODD(i, j) low1 = v_min_f64(low1, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
-#define HIGH_EVEN(i, j) high0 = v_min_f64(high0, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
-#define HIGH_ODD(i, j) high1 = v_min_f64(high1, v_max_f64(v_take_f64(a + (i)*TILE, TILE), x##j));
+// One vector of the usual 50 rows: columns of ten are sorted in place, their middle is found in
+// registers.
+#define TAKE(i) v_f64 x##i = v_take_f64(x + (i)*TILE, TILE);
 
-static inline v_f64 median_50(double *restrict a)
+static inline v_f64 median_50(double *restrict x)
 {
-    enum { n = 25 };
-    sort_25(a, n);
-    const double *x = a + n * TILE;
-    ITEMS_25(LOAD) NETWORK_25(EXCHANGE) v_f64 low0 = x24, low1 = v_take_f64(a + 24 * TILE, TILE);
-    v_f64 high0 = v_set1_f64((double)INFINITY), high1 = high0;
-    RANK_25_OF_50(LOW_EVEN, LOW_ODD)
-    RANK_26_OF_50(HIGH_EVEN, HIGH_ODD)
-    const v_f64 sum = v_add_f64(v_min_f64(low0, low1), v_min_f64(high0, high1));
-    return v_mul_f64(sum, v_set1_f64(0.5));
+    enum { COLUMN = 10 };
+    for (size_t first = 0; first < 50; first += COLUMN) {
+        sort_10(x + first * TILE, COLUMN);
+    }
+    MIDDLE_OF_50(TAKE, EXCHANGE)
+    return v_mul_f64(v_add_f64(x24, x25), v_set1_f64(0.5));
 }
 
 void TESS_KFN(ransac_median)(double *restrict x, size_t n, double *restrict out)

@@ -125,7 +125,7 @@ static void run_mix_epoch(const tess_kernels *set, const workload *w, size_t n)
     *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
 }
 
-// Fifty predictions of 8 channels from 32, and the medians of 50; an item is one sample of one
+// Fifty predictions of 12 channels from 32, and the medians of 50; an item is one sample of one
 // channel.
 enum { N_SUBSET = 50, N_SOURCE = 32, N_PREDICTED = TESS_RANSAC_ROWS * TESS_RANSAC_TILE };
 
@@ -136,8 +136,8 @@ static void run_ransac_predict(const tess_kernels *set, const workload *w, size_
         from[i] = i * 7 % 128;
     }
     for (size_t i = 0; i < n; i += N_PREDICTED) {
-        set->ransac_predict((const double *)w->in + N_PREDICTED * 128, from, N_SOURCE, N_SUBSET,
-                            w->in, w->out[0]);
+        set->ransac_predict((const double *)w->in + N_PREDICTED * 128, TESS_RANSAC_ROWS, from,
+                            N_SOURCE, N_SUBSET, w->in, 0, w->in, w->out[0]);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
+enum { TILE = TESS_RANSAC_TILE };
 
 static double *taken(size_t n)
 {
@@ -21,24 +21,26 @@ static void predictions_match_reference(check *t)
     enum { N_CHAN = 40 };
     double x[N_CHAN * TILE];
     for (int round = 0; round < (t->quick ? 20 : 200); round++) {
+        const size_t n_row = 4 + 4 * (check_random(t) % 3);
         const size_t n_from = 1 + check_random(t) % 20, n_resample = 1 + check_random(t) % 60;
-        double *w = taken(n_from * n_resample * ROWS);
+        double *w = taken(n_from * n_resample * n_row);
         int32_t *from = malloc(n_from * n_resample * sizeof *from);
-        double *want = taken(n_resample * ROWS * TILE);
-        check_block got = check_take(n_resample * ROWS * TILE * sizeof(double), sizeof(double));
+        double *want = taken(n_resample * n_row * TILE);
+        check_block got = check_take(n_resample * n_row * TILE * sizeof(double), sizeof(double));
         for (size_t i = 0; i < N_CHAN * TILE; i++) {
             x[i] = check_uniform(t, -1, 1);
         }
-        for (size_t i = 0; i < n_from * n_resample * ROWS; i++) {
+        for (size_t i = 0; i < n_from * n_resample * n_row; i++) {
             w[i] = check_uniform(t, -1, 1);
         }
         for (size_t i = 0; i < n_from * n_resample; i++) {
             from[i] = (int32_t)(check_random(t) % N_CHAN);
         }
-        t->ref->ransac_predict(w, from, n_from, n_resample, x, want);
-        t->isa->ransac_predict(w, from, n_from, n_resample, x, got.data);
-        CHECK(t, memcmp(got.data, want, n_resample * ROWS * TILE * sizeof(double)) == 0,
-              "%zu subsets of %zu: bits differ from the reference", n_resample, n_from);
+        t->ref->ransac_predict(w, n_row, from, n_from, n_resample, x, 0, x, want);
+        t->isa->ransac_predict(w, n_row, from, n_from, n_resample, x, N_CHAN * TILE, x, got.data);
+        CHECK(t, memcmp(got.data, want, n_resample * n_row * TILE * sizeof(double)) == 0,
+              "%zu rows from %zu subsets of %zu: bits differ from the reference", n_row, n_resample,
+              n_from);
         CHECK(t, check_release(&got), "%zu subsets: wrote past the end", n_resample);
         free(w);
         free(from);
@@ -92,6 +94,33 @@ static void medians_of_zeros_and_ones(check *t)
     }
 }
 
+// The middle of fifty is found from five sorted columns of ten: all numbers of zeros in each of
+// them, a sample of the tile for every case.
+static void medians_of_fifty_zeros_and_ones(check *t)
+{
+    enum { N = 50, COLUMN = 10, N_CASE = 11 * 11 * 11 * 11 * 11 };
+    double x[N * TILE], got[TILE];
+    for (uint32_t first = 0; first < N_CASE; first += TILE) {
+        size_t n_one[TILE] = {0};
+        for (size_t i = 0; i < TILE; i++) {
+            uint32_t left = (first + (uint32_t)i) % N_CASE;
+            for (size_t column = 0; column < N / COLUMN; column++, left /= COLUMN + 1) {
+                const size_t begin = check_random(t) % COLUMN, ones = left % (COLUMN + 1);
+                for (size_t k = 0; k < COLUMN; k++) {
+                    const size_t row = column * COLUMN + (begin + 3 * k) % COLUMN;
+                    x[row * TILE + i] = k < ones;
+                }
+                n_one[i] += ones;
+            }
+        }
+        t->isa->ransac_median(x, N, got);
+        for (size_t i = 0; i < TILE; i++) {
+            const double want = n_one[i] < 25 ? 0 : n_one[i] == 25 ? 0.5 : 1;
+            CHECK(t, got[i] == want, "case %zu: %zu ones, median %g", first + i, n_one[i], got[i]);
+        }
+    }
+}
+
 static void sums_match_reference(check *t)
 {
     double x[TILE], p[TILE], want[3 * TILE], got[3 * TILE];
@@ -111,6 +140,7 @@ const check_test test_autoreject_ransac_list[] = {
     {"ransac predictions", predictions_match_reference},
     {"ransac medians", medians_match_reference},
     {"ransac medians of 0 and 1", medians_of_zeros_and_ones},
+    {"ransac medians of fifty", medians_of_fifty_zeros_and_ones},
     {"ransac sums", sums_match_reference},
     {NULL, NULL},
 };

@@ -4,17 +4,20 @@
 
 #include <math.h>
 
-enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
+enum { TILE = TESS_RANSAC_TILE };
 
-void TESS_KFN(ransac_predict)(const double *restrict w, const int32_t *restrict from, size_t n_from,
-                              size_t n_resample, const double *restrict x, double *restrict out)
+void TESS_KFN(ransac_predict)(const double *restrict w, size_t n_row, const int32_t *restrict from,
+                              size_t n_from, size_t n_resample, const double *restrict x,
+                              size_t n_next, const double *next, double *restrict out)
 {
-    for (size_t k = 0; k < ROWS; k++) {
+    (void)n_next;
+    (void)next;
+    for (size_t k = 0; k < n_row; k++) {
         for (size_t r = 0; r < n_resample; r++) {
             for (size_t t = 0; t < TILE; t++) {
                 double sum = 0;
                 for (size_t i = r * n_from; i < (r + 1) * n_from; i++) {
-                    sum = fma(w[i * ROWS + k], x[(size_t)from[i] * TILE + t], sum);
+                    sum = fma(w[i * n_row + k], x[(size_t)from[i] * TILE + t], sum);
                 }
                 out[(k * n_resample + r) * TILE + t] = sum;
             }

@@ -16,6 +16,8 @@
 //   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN
 //   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
 //   v_add_where_T(mask, a, b)    a + b where the mask is set, a elsewhere
+//   v_count_none_T()  v_count_where_T(mask, count)  v_counted_T(count)   a v_count_T of how often a
+//                                mask was set, and that number, below 2^24
 //   v_hmin_T  v_hmax_T  v_hsum_T   across the lanes, the sum in any order
 //   v_ordered_sum_f64            across the lanes, from the first to the last
 //   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
@@ -153,6 +155,26 @@ static inline v_f64 v_at_most_f64(v_f64 a, v_f64 limit)
 {
     return v_min_f64(limit, a);
 }
+#endif
+
+#ifndef V_HAS_COUNT
+#define V_COUNT(T)                                                                                 \
+    typedef v_##T v_count_##T;                                                                     \
+    static inline v_count_##T v_count_none_##T(void)                                               \
+    {                                                                                              \
+        return v_set1_##T(0);                                                                      \
+    }                                                                                              \
+    static inline v_count_##T v_count_where_##T(v_mask_##T mask, v_count_##T count)                \
+    {                                                                                              \
+        return v_add_where_##T(mask, count, v_set1_##T(1));                                        \
+    }                                                                                              \
+    static inline v_##T v_counted_##T(v_count_##T count)                                           \
+    {                                                                                              \
+        return count;                                                                              \
+    }
+V_COUNT(f32)
+V_COUNT(f64)
+#undef V_COUNT
 #endif
 
 #ifndef V_HAS_HOLD

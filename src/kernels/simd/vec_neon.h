@@ -8,6 +8,9 @@
 #define V_HAS_AT_MOST 1
 #define V_NAN_STICKS 1
 #define V_HAS_LANES 1
+#define V_HAS_COUNT 1
+#define V_HAS_NARROW_16 1
+#define V_HAS_ROW_SUMS 1
 #define V_REGISTERS 32
 
 #define v_fma_lane_f32(x, lane, b, c) vfmaq_laneq_f32(c, b, x, lane)
@@ -127,6 +130,19 @@ typedef uint64x2_t v_mask_f64;
     {                                                                                              \
         return vbslq_##T(mask, vaddq_##T(a, b), a);                                                \
     }                                                                                              \
+    typedef v_##U v_count_##T;                                                                     \
+    static inline v_count_##T v_count_none_##T(void)                                               \
+    {                                                                                              \
+        return vdupq_n_##U(0);                                                                     \
+    }                                                                                              \
+    static inline v_count_##T v_count_where_##T(v_mask_##T mask, v_count_##T count)                \
+    {                                                                                              \
+        return vsubq_##U(count, mask); /* all ones are -1 */                                       \
+    }                                                                                              \
+    static inline v_##T v_counted_##T(v_count_##T count)                                           \
+    {                                                                                              \
+        return vcvtq_##T##_##U(count);                                                             \
+    }                                                                                              \
     static inline SCALAR v_hmin_##T(v_##T a)                                                       \
     {                                                                                              \
         return vminnmvq_##T(a);                                                                    \
@@ -195,6 +211,28 @@ static inline v_f64 v_widen_f64(const float *p)
 static inline void v_narrow_f64(float *p, v_f64 v)
 {
     vst1_f32(p, vcvt_f32_f64(v));
+}
+
+static inline void v_narrow_16(const double *x, float *y)
+{
+    for (size_t i = 0; i < 16; i += 4) {
+        const float32x2_t low = vcvt_f32_f64(vld1q_f64(x + i));
+        vst1q_f32(y + i, vcvt_high_f32_f64(low, vld1q_f64(x + i + 2)));
+    }
+}
+
+// The two halves of the eight items, each of neighbours and pairs.
+static inline v_f64 v_halves_f64(const double *x)
+{
+    const v_f64 low = vpaddq_f64(vld1q_f64(x), vld1q_f64(x + 2));
+    return vpaddq_f64(low, vpaddq_f64(vld1q_f64(x + 4), vld1q_f64(x + 6)));
+}
+
+static inline void v_row_sums_f64(const double *x, double *sums)
+{
+    for (size_t r = 0; r < 8; r += 2) {
+        vst1q_f64(sums + r, vpaddq_f64(v_halves_f64(x + 8 * r), v_halves_f64(x + 8 * r + 8)));
+    }
 }
 
 #endif

@@ -1,4 +1,4 @@
-// RANSAC on the CPU: 8 channels of one epoch are a block.
+// RANSAC on the CPU: 12 channels of one epoch are a block, the last ones 4 or 8.
 #include "stage/autoreject_ransac.h"
 
 #include "backend/cpu/autoreject/stages.h"
@@ -9,6 +9,8 @@
 #include <string.h>
 
 enum { ROWS = TESS_RANSAC_ROWS, TILE = TESS_RANSAC_TILE };
+// Rows come in so many.
+enum { ROW_STEP = 4 };
 
 // Epochs that are tiled at a time: small enough to stay in the caches until they are used, enough
 // for many threads.
@@ -18,13 +20,25 @@ typedef struct ransac_job {
     tess_context *ctx;
     const tess_kernels *kernels;
     const tess_stage_autoreject_ransac *args;
-    int64_t n_group;     // of 8 channels
+    int64_t n_row;       // channels, and zeros up to the next multiple of 4
+    int64_t n_group;     // of 12 of them, the last ones of what is left
     int64_t n_tile;      // of 16 samples
     int64_t first;       // epoch that is tiled
-    double *w;           // [n_group][n_resample][n_from][8]; what is past the last channel is 0
+    double *w;           // of each group: [n_resample][n_from][rows of the group]
     double *tiles;       // [n_tiled][n_tile][n_chan][16]
-    double *predictions; // of each worker: [8][n_resample][16]
+    double *predictions; // of each worker: [12][n_resample][16]
 } ransac_job;
+
+// Groups are of 12 rows; where 4 would be left, the last two are of 8, which keep the registers
+// busier.
+static int64_t group_first(const ransac_job *job, int64_t group)
+{
+    const bool is_short = job->n_group > 1 && job->n_row % ROWS == ROW_STEP;
+    if (group == job->n_group) {
+        return job->n_row;
+    }
+    return group == job->n_group - 1 && is_short ? job->n_row - 2 * ROW_STEP : group * ROWS;
+}
 
 // Weights of a group lie in the order in which they are used.
 static tess_status pack_group(void *arg, int64_t group, int32_t worker)
@@ -32,12 +46,12 @@ static tess_status pack_group(void *arg, int64_t group, int32_t worker)
     (void)worker;
     const ransac_job *job = arg;
     const tess_stage_autoreject_ransac *a = job->args;
-    double *to = job->w + group * a->n_resample * a->n_from * ROWS;
+    const int64_t first = group_first(job, group), end = group_first(job, group + 1);
+    double *to = job->w + first * a->n_resample * a->n_from;
     for (int64_t r = 0; r < a->n_resample; r++) {
         const double *w = a->w + r * a->n_chan * a->n_from;
         for (int64_t i = 0; i < a->n_from; i++) {
-            for (int64_t k = 0; k < ROWS; k++) {
-                const int64_t c = group * ROWS + k;
+            for (int64_t c = first; c < end; c++) {
                 *to++ = c < a->n_chan ? w[c * a->n_from + i] : 0;
             }
         }
@@ -82,23 +96,25 @@ static tess_status ransac_block(void *arg, int64_t block, int32_t worker)
     TESS_TRY(tess_context_check_cancel(job->ctx));
     const int64_t tiled = block / job->n_group, group = block % job->n_group;
     const int64_t epoch = job->first + tiled;
-    const int64_t first = group * ROWS;
-    const int64_t n_row = a->n_chan - first < ROWS ? a->n_chan - first : ROWS;
-    const double *w = job->w + group * a->n_resample * a->n_from * ROWS;
+    const int64_t first = group_first(job, group), n_row = group_first(job, group + 1) - first;
+    const int64_t n_chan = a->n_chan - first < n_row ? a->n_chan - first : n_row;
+    const double *w = job->w + first * a->n_resample * a->n_from;
     const double *samples = job->tiles + tiled * job->n_tile * a->n_chan * TILE;
     double *predictions = job->predictions + worker * a->n_resample * ROWS * TILE;
+    const int64_t tile_items = a->n_chan * TILE;
     double median[TILE], sums[ROWS][3][TILE];
     memset(sums, 0, sizeof sums);
-    for (int64_t tile = 0; tile < job->n_tile; tile++, samples += a->n_chan * TILE) {
-        kernels->ransac_predict(w, a->from, (size_t)a->n_from, (size_t)a->n_resample, samples,
-                                predictions);
-        for (int64_t k = 0; k < n_row; k++) {
+    for (int64_t tile = 0; tile < job->n_tile; tile++, samples += tile_items) {
+        const double *next = samples + (tile + 1 < job->n_tile ? tile_items : 0);
+        kernels->ransac_predict(w, (size_t)n_row, a->from, (size_t)a->n_from, (size_t)a->n_resample,
+                                samples, (size_t)tile_items, next, predictions);
+        for (int64_t k = 0; k < n_chan; k++) {
             kernels->ransac_median(predictions + k * a->n_resample * TILE, (size_t)a->n_resample,
                                    median);
             kernels->ransac_sums(samples + (first + k) * TILE, median, sums[k][0]);
         }
     }
-    for (int64_t k = 0; k < n_row; k++) {
+    for (int64_t k = 0; k < n_chan; k++) {
         const double xp = in_order(sums[k][0]), xx = in_order(sums[k][1]);
         a->out[epoch * a->n_chan + first + k] = xp / (sqrt(xx) * sqrt(in_order(sums[k][2])));
         a->power[epoch * a->n_chan + first + k] = xx;
@@ -114,7 +130,7 @@ static uint64_t memory_bytes(const ransac_job *job, int64_t n_tiled, uint64_t n_
     const uint64_t row = (uint64_t)job->n_tile * TILE;
     uint64_t predictions = 0, all = 0;
     const bool is_counted =
-        tess_mul_u64((uint64_t)(job->n_group * ROWS * a->n_from), (uint64_t)a->n_resample, w) &&
+        tess_mul_u64((uint64_t)(job->n_row * a->n_from), (uint64_t)a->n_resample, w) &&
         tess_mul_u64((uint64_t)(n_tiled * a->n_chan), row, tiles) &&
         tess_mul_u64(n_worker * ROWS * TILE, (uint64_t)a->n_resample, &predictions) &&
         tess_add_u64(*w, *tiles, &all) && tess_add_u64(all, predictions, &all) &&
@@ -136,8 +152,9 @@ tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *
     ransac_job job = {.ctx = ctx,
                       .kernels = device->kernels,
                       .args = a,
-                      .n_group = (a->n_chan + ROWS - 1) / ROWS,
+                      .n_row = (a->n_chan + ROW_STEP - 1) / ROW_STEP * ROW_STEP,
                       .n_tile = (a->n_time + TILE - 1) / TILE};
+    job.n_group = (job.n_row + ROWS - 1) / ROWS;
     uint64_t w_items = 0, tile_items = 0;
     const int64_t fitting = TILED_BYTES / (int64_t)sizeof(double) / (a->n_chan * a->n_time);
     const int64_t wished = fitting > LEAST_TILED ? fitting : LEAST_TILED;
