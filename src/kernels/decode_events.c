@@ -38,7 +38,7 @@ void TESS_KFN(events_line)(const double *const *restrict rows, const int64_t *re
         const int64_t at = first + (int64_t)i;
         for (size_t k = 0; k < n_row; k++) {
             const int64_t from = at + shift[k];
-            if (from <= -(int64_t)block || from >= n_item[k]) {
+            if (from + (int64_t)block <= 0 || from >= n_item[k]) {
                 continue;
             }
             const double *x = rows[k] + from;
