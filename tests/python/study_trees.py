@@ -1,4 +1,4 @@
-"""BIDS trees of made-up recordings, written by hand: BrainVision and EDF, with their tables."""
+"""BIDS trees of made-up recordings, written by hand: four formats, with their tables."""
 
 from __future__ import annotations
 
@@ -70,29 +70,66 @@ def write_brainvision(path: Path, x: Floats) -> None:
     np.round(x.T / STEP).astype("<i2").tofile(path.with_suffix(".eeg"))
 
 
-def write_edf(path: Path, x: Floats) -> None:
-    """Write EDF in records of a second."""
+def _cells(width: int, values: list[Any]) -> bytes:
+    return b"".join(str(value).encode("ascii").ljust(width) for value in values)
 
-    def cells(width: int, values: list[Any]) -> bytes:
-        return b"".join(str(value).encode("ascii").ljust(width) for value in values)
 
+def _european(version: bytes, unit: str, most: float, digital: int, x: Floats) -> bytes:
+    """Return the header of EDF and BDF, in records of a second."""
     n = len(x)
     per_record = int(HZ)
-    n_record = x.shape[1] // per_record
-    most = 3276.7
-    head = cells(8, ["0"]) + cells(80, ["X X X X", "Startdate 01-JAN-2020 X X X"])
-    head += cells(8, ["01.01.20", "00.00.00", 256 * (n + 1)]) + cells(44, [""])
-    head += cells(8, [n_record, 1]) + cells(4, [n])
-    head += cells(16, NAMES) + cells(80, [""] * n) + cells(8, ["uV"] * n)
-    head += cells(8, [-most] * n) + cells(8, [most] * n)
-    head += cells(8, [-32767] * n) + cells(8, [32767] * n)
-    head += cells(80, [""] * n) + cells(8, [per_record] * n) + cells(32, [""] * n)
-    numbers = np.round(x[:, : n_record * per_record] / STEP).astype("<i2")
+    head = version + _cells(80, ["X X X X", "Startdate 01-JAN-2020 X X X"])
+    head += _cells(8, ["01.01.20", "00.00.00", 256 * (n + 1)]) + _cells(44, [""])
+    head += _cells(8, [x.shape[1] // per_record, 1]) + _cells(4, [n])
+    head += _cells(16, NAMES) + _cells(80, [""] * n) + _cells(8, [unit] * n)
+    head += _cells(8, [-most] * n) + _cells(8, [most] * n)
+    head += _cells(8, [-digital] * n) + _cells(8, [digital] * n)
+    return head + _cells(80, [""] * n) + _cells(8, [per_record] * n) + _cells(32, [""] * n)
+
+
+def write_edf(path: Path, x: Floats, unit: str = "uV") -> None:
+    """Write EDF; the numbers are of microvolts, whatever is said of them."""
+    numbers = np.round(x / STEP).astype("<i2")
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as file:
-        file.write(head)
-        for k in range(n_record):
-            numbers[:, k * per_record : (k + 1) * per_record].tofile(file)
+        file.write(_european(b"0       ", unit, 3276.7, 32767, x))
+        for k in range(0, x.shape[1] // int(HZ) * int(HZ), int(HZ)):
+            numbers[:, k : k + int(HZ)].tofile(file)
+
+
+def write_bdf(path: Path, x: Floats) -> None:
+    """Write BDF, 24 bits a sample."""
+    numbers = np.round(x / STEP).astype("<i4").view("u1").reshape(*x.shape, 4)[:, :, :3]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(_european(b"\xffBIOSEMI", "uV", 838860, 8388600, x))
+        for k in range(0, x.shape[1] // int(HZ) * int(HZ), int(HZ)):
+            file.write(numbers[:, k : k + int(HZ)].tobytes())
+
+
+def write_eeglab(path: Path, x: Floats, *, has_fdt: bool) -> None:
+    """Write .set, with the samples inside or in .fdt."""
+    from scipy.io import savemat
+
+    columns = [(name, "O") for name in ("labels", "type", "X", "Y", "Z")]
+    where = [
+        (name, "EEG", *(1000 * float(v) for v in (place[1], -place[0], place[2])))
+        for name, place in zip(NAMES, places(), strict=True)
+    ]
+    numbers = (1e6 * x).astype("<f4")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if has_fdt:
+        numbers.T.tofile(path.with_suffix(".fdt"))
+    nothing = np.zeros((0, 0))
+    fields = {
+        "setname": "made up", "nbchan": 14.0, "pnts": float(x.shape[1]), "trials": 1.0,
+        "srate": HZ, "xmin": 0.0, "xmax": (x.shape[1] - 1) / HZ,
+        "chanlocs": np.array(where, dtype=columns), "chaninfo": {"plotrad": 0.5},
+        "data": path.with_suffix(".fdt").name if has_fdt else numbers,
+        **dict.fromkeys(("event", "epoch", "icawinv", "icasphere", "icaweights", "icaact"),
+                        nothing),
+    }
+    savemat(path, {"EEG": fields}, appendmat=False, oned_as="row")
 
 
 def events_table(n_epoch: int = 24) -> str:

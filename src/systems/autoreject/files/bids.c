@@ -85,26 +85,32 @@ static void take_channel(const table *t, tess_autoreject_channel *channel, int64
     }
 }
 
+// continuous NULL: the file holds epochs.
 static tess_status read_channels(tess_context *ctx, const char *path,
-                                 tess_autoreject_epochs *epochs, tess_autoreject_sensors *sensors)
+                                 tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
 {
-    static const char *const columns[] = {"name", "type", "status"};
+    static const char *const columns[] = {"name", "type", "status", "units"};
+    tess_autoreject_sensors *sensors = continuous ? &continuous->sensors : &epochs->sensors;
+    const bool takes_units = continuous && continuous->take_unit;
     const size_t bytes = (size_t)sensors->n_chan * sizeof(tess_autoreject_channel);
     tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
     tess_ar_names unknown = {0};
     table t;
     int64_t n_type = 0;
     int64_t n_bad = 0;
+    int64_t n_unit = 0;
     if (!channels) {
         return TESS_E_MEMORY;
     }
     memcpy(channels, sensors->channels, bytes);
-    TESS_TRY(table_open(ctx, path, columns, 3, &t));
+    TESS_TRY(table_open(ctx, path, columns, 4, &t));
     while (table_next(&t)) {
         const char *name = cell(&t, 0);
         tess_autoreject_channel *channel = channel_named(channels, sensors->n_chan, name);
         if (channel) {
             take_channel(&t, channel, &n_type, &n_bad);
+            n_unit += takes_units &&
+                      continuous->take_unit(continuous->impl, channel - channels, cell(&t, 3));
         } else if (name[0]) {
             tess_ar_names_add(&unknown, name);
         }
@@ -112,6 +118,11 @@ static tess_status read_channels(tess_context *ctx, const char *path,
     sensors->channels = channels;
     tess_ar_epochs_note(epochs, "%s: %" PRId64 " types and %" PRId64 " bad channels taken", path,
                         n_type, n_bad);
+    if (n_unit > 0) {
+        tess_ar_epochs_note(epochs,
+                            "%s: units of %" PRId64 " channels taken, the recording has none", path,
+                            n_unit);
+    }
     if (unknown.n > 0) {
         tess_ar_epochs_note(epochs, "%s: not in the recording: %s", path, unknown.text);
     }
@@ -176,8 +187,7 @@ tess_status tess_ar_bids_sidecars(tess_context *ctx, const char *path,
 {
     char sidecar[TESS_AR_BIDS_PATH];
     if (tess_ar_bids_sidecar(path, "channels", ".tsv", false, sidecar)) {
-        TESS_TRY(read_channels(ctx, sidecar, epochs,
-                               continuous ? &continuous->sensors : &epochs->sensors));
+        TESS_TRY(read_channels(ctx, sidecar, epochs, continuous));
     }
     if (continuous && !has_events && tess_ar_bids_sidecar(path, "events", ".tsv", false, sidecar)) {
         TESS_TRY(read_events(ctx, sidecar, epochs, continuous));

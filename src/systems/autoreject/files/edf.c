@@ -131,6 +131,19 @@ static bool unit_factor(const char *unit, double *factor)
     return unit[0] == '\0';
 }
 
+static bool take_unit(void *impl, int64_t channel, const char *unit)
+{
+    const tess_edf *edf = impl;
+    tess_edf_scale *scale = &edf->channels[channel];
+    double factor = 1;
+    if (scale->is_status || edf->signals[scale->signal].unit[0] != '\0' || unit[0] == '\0' ||
+        !unit_factor(unit, &factor)) {
+        return false;
+    }
+    scale->unit = factor;
+    return true;
+}
+
 // What is said once of all channels it is true of.
 typedef struct remarks {
     tess_ar_names no_scale, reversed, no_unit, other_rate;
@@ -303,6 +316,7 @@ static tess_status read_recording(tess_context *ctx, tess_edf *edf,
     continuous->sampling_hz = (double)edf->n_time / edf->record_s;
     continuous->n_sample = edf->n_record * edf->n_time;
     continuous->read = read_samples;
+    continuous->take_unit = take_unit;
     continuous->impl = edf;
     edf->epochs->info.format = edf->is_bdf ? "bdf" : "edf";
     edf->epochs->info.stored_dtype = edf->is_bdf ? TESS_I32 : TESS_I16;

@@ -30,6 +30,9 @@ typedef struct tess_ar_continuous {
     // Samples first..first+count-1 of the channels into dst [n_channel][count], f64, SI units.
     tess_status (*read)(tess_context *ctx, void *impl, int64_t first, int64_t count,
                         const int64_t *channels, int64_t n_channel, double *dst);
+    // Takes the unit of a channel ("uV") from elsewhere; false where the file says it itself, or
+    // where it is not known. NULL: files of this format always say it.
+    bool (*take_unit)(void *impl, int64_t channel, const char *unit);
     void (*close)(tess_context *ctx, void *impl);
     void *impl;
 } tess_ar_continuous;

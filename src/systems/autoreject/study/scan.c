@@ -27,6 +27,19 @@ static int index_of(const char *const *list, size_t n, const char *word)
     return -1;
 }
 
+// Runs are numbers, which may have zeros in front; other labels are words.
+static bool is_same_label(const char *key, const char *a, size_t n_a, const char *b, size_t n_b)
+{
+    const bool is_number = strcmp(key, "run") == 0;
+    for (; is_number && n_a > 1 && *a == '0'; n_a--) {
+        a++;
+    }
+    for (; is_number && n_b > 1 && *b == '0'; n_b--) {
+        b++;
+    }
+    return n_a == n_b && strncmp(a, b, n_a) == 0;
+}
+
 // Whether a list "01,sub-02" holds a value; an empty list holds all.
 static bool is_listed(const char *list, const char *key, const char *value, size_t n_value)
 {
@@ -35,7 +48,7 @@ static bool is_listed(const char *list, const char *key, const char *value, size
         const size_t n = strcspn(at, ",");
         const bool has_key = n > n_key && strncmp(at, key, n_key) == 0 && at[n_key] == '-';
         const size_t skip = has_key ? n_key + 1 : 0;
-        if (n - skip == n_value && strncmp(at + skip, value, n_value) == 0) {
+        if (is_same_label(key, at + skip, n - skip, value, n_value)) {
             return true;
         }
         at += n;
