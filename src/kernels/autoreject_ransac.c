@@ -1,6 +1,6 @@
 // RANSAC: medians of predictions, and their agreement with the samples; built once per ISA.
 
-#include "kernels/autoreject_networks.h"
+#include "base/sorting_networks.h"
 #include "kernels/isa.h"
 #include "kernels/simd/vec.h"
 

@@ -2,6 +2,8 @@
 #ifndef TESS_STAGE_AUTOREJECT_RANSAC_H
 #define TESS_STAGE_AUTOREJECT_RANSAC_H
 
+#include "base/sorting_networks.h"
+
 #include <stdint.h>
 
 enum {

@@ -8,7 +8,6 @@
 
 #include "backend/cuda/autoreject/stages.h"
 #include "backend/cuda/autoreject/tile.h"
-#include "kernels/autoreject_networks.h"
 #include "stage/autoreject_ransac.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Sorting networks as lists of compare-exchanges X(i, j), i < j: afterwards item i is not above
 // item j. Batcher's merge exchange (Knuth, The Art of Computer Programming 3, algorithm 5.2.2M).
-#ifndef TESS_KERNELS_AUTOREJECT_NETWORKS_H
-#define TESS_KERNELS_AUTOREJECT_NETWORKS_H
+#ifndef TESS_BASE_SORTING_NETWORKS_H
+#define TESS_BASE_SORTING_NETWORKS_H
 
 // clang-format off
 #define NETWORK_8(X) \
