@@ -27,6 +27,7 @@ typedef struct rehearsal {
     float *mark;           // owned
     int64_t covariate_row; // of the recording's time bins
     int64_t n_refused;
+    char refused[256]; // why, of the first
 } rehearsal;
 
 static void sleep_until(double when)
@@ -123,7 +124,9 @@ static int play_position(rehearsal *r, const played *p)
     // Samples off the track or not tracked teach nothing; how many is said in the end.
     if (r->config.learn != TESS_DECODE_LEARN_NONE &&
         tess_decode_online_learn_position(r->online, p->time, at, position->n_dim) != TESS_OK) {
-        r->n_refused++;
+        if (r->n_refused++ == 0) {
+            snprintf(r->refused, sizeof r->refused, "%s", tess_last_error());
+        }
     }
     return 0;
 }
@@ -273,6 +276,10 @@ static int rehearse(cli *c, rehearsal *r)
     if (r->config.learn != TESS_DECODE_LEARN_NONE) {
         CLI_CALL(tess_decode_online_get_learned(r->online, &learned, sizeof learned));
         of = &learned;
+    }
+    if (r->n_refused > 0) {
+        console_note("%lld position samples were not learned, the first: %s",
+                     (long long)r->n_refused, r->refused);
     }
     if (c->values.json) {
         CLI_TRY(print_json(c, r, &stats, of));

@@ -223,6 +223,18 @@ def test_online_plays_a_recording(tessera, recording, tmp_path):
     assert "learned        " in text
 
 
+def test_online_says_why_it_did_not_learn(tessera, tmp_path):
+    """An animal that the camera lost: those samples are counted, and the first is explained."""
+    data = track()
+    data["position"][600:] = np.nan
+    np.savez(tmp_path / "off.npz", **data)
+    result = tessera("decode", "online", "off.npz", "--learn", "grow", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["n_refused"] == 199  # the last one is at the end
+    assert "199 position samples were not learned, the first: position, t = 6.0" in result.stderr
+    assert "leave out samples at which the animal was not seen" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

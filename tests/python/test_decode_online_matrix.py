@@ -81,6 +81,22 @@ def test_it_is_predict_triggers_and_goes_on(place: Place, kind: Kind, tmp_path: 
     assert online.stats()["n_spike"] == again.stats()["n_spike"] > 10
 
 
+@pytest.mark.filterwarnings("ignore:.*decode.untracked", "ignore:.*position is NaN")
+@pytest.mark.parametrize("place", ["line", "box", "track"])
+@pytest.mark.parametrize("name", ["non-local", "non-local-bins", "sorted-non-local"])
+def test_an_animal_that_is_lost_is_lost_offline_too(place: str, name: str) -> None:
+    """Samples without a position, singly and in rows: what Local states say of bins near them."""
+    model, data = fitted(ENVIRONMENTS[place], MODELS[name])
+    data.position[[8, *range(14, 17), *range(20, 25), 30, 33, 36]] = np.nan
+    want = model.predict(*data.spikes, data.time, **data.where, return_outputs=["filter"])
+    inner = model.is_track_interior_state_bins_
+    causal = np.asarray(want["causal_posterior"]).reshape(N_TIME, -1)[:N_BIN, inner]
+    online = open_decoder(model, data)
+    push(online, data)
+    advance(online, data, 0, N_BIN)
+    np.testing.assert_allclose(posteriors(online), causal, rtol=0, atol=3e-5)
+
+
 def can_learn(model: Any) -> bool:
     """As the manual says: a KDE of one environment and encoding, without one-bin Local states."""
     kind = getattr(model, "clusterless_algorithm", "") or model.sorted_spikes_algorithm

@@ -85,6 +85,7 @@ typedef struct online_encoding {
     const double *ground; // [n_bin]
     // Of the open bin, for a Local state of one bin.
     int32_t has_local;
+    int32_t is_lost; // the animal was not tracked at one of its spikes: nothing is said
     double local_sum;
     double local_ground;
     double row_place[TESS_DECODE_MAX_DIM];

@@ -68,7 +68,7 @@ static void fill_columns(const tess_decode_online *online, int64_t n_spike, floa
         }
         const online_encoding *e = tess_de_online_encoding(online, b);
         if (b->kind == TESS_DE_COLUMNS_LOCAL) {
-            ll[b->first] = (float)(e->local_sum - e->scale * e->local_ground);
+            ll[b->first] = e->is_lost ? 0 : (float)(e->local_sum - e->scale * e->local_ground);
             continue;
         }
         for (int64_t p = 0; p < b->n_column; p++) {

@@ -32,6 +32,7 @@ tess_status tess_de_online_local_row(tess_decode_online *online, double time)
         online_encoding *e = &online->encodings[k];
         e->local_sum = 0;
         e->local_ground = 0;
+        e->is_lost = 0;
         if (!e->has_local) {
             continue;
         }
@@ -68,6 +69,7 @@ tess_status tess_de_online_local_spike(tess_decode_online *online, int64_t elect
                 e->row_place, online->spike_scratch, &value));
             e->local_sum += value;
         }
+        e->is_lost |= !is_known;
     }
     return TESS_OK;
 }
