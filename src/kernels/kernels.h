@@ -10,6 +10,7 @@
 #include "kernels/autoreject.h"
 #include "kernels/clifford.h"
 #include "kernels/clifford_gemm.h"
+#include "kernels/decode_events.h"
 #include "kernels/xpcs.h"
 
 #include <stddef.h>

@@ -86,6 +86,7 @@ static tess_status open_room(tess_backend_device *device, const tess_stage_decod
     room->route_place = take(room, &is_enough, n_place, item);
     room->sums = take(room, &is_enough, n_time, item);
     room->masses = take(room, &is_enough, n_time, item);
+    room->halves = take(room, &is_enough, 2 * n_place, item);
     room->prefix = take(room, &is_enough, n_time * (n_place + 1), item);
     room->line_row = take(room, &is_enough, n_time, sizeof *room->line_row);
     room->line_shift = take(room, &is_enough, n_time, sizeof *room->line_shift);

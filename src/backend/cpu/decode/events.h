@@ -20,9 +20,12 @@ typedef struct events_windows {
     int64_t n_point;   // m = 0..n_point-1 lie on the route
     int64_t n_class;   // 0: too many to be kept
     int32_t *class_of; // [T - 1] of j
-    int64_t *n_on;     // [n_class] points that do with this j
+    int32_t *n_on;     // [n_class] points that do with this j
     int32_t *low;      // [n_class][n_point]
     int32_t *high;     // [n_class][n_point]
+    int32_t *run;      // [n_class][2] of each: where its longest run begins, and its pairs
+    int32_t *bin_low;  // [n_bin] around the route's bins
+    int32_t *bin_high; // [n_bin]
     events_buffer memory;
 } events_windows;
 
@@ -45,6 +48,7 @@ typedef struct events_room {
     double *route_place;     // [P]
     double *sums;            // [T]
     double *masses;          // [T] medians
+    double *halves;          // [2 P]
     double *prefix;          // [T][P + 1]
     const double **line_row; // [T]
     int64_t *line_shift;     // [T]

@@ -29,7 +29,7 @@ static double best_of_slope(const events_search *s, int64_t slope)
 
 static tess_status search_route(const events_search *s, double *most)
 {
-    if (s->is_kept && 2 * s->most_slope >= EVENTS_SLOPES) {
+    if (tess_cpu_events_can_bound(s)) {
         return tess_cpu_events_bounded(s, most);
     }
     double best = -(double)INFINITY;

@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <string.h>
 
 // Places within this share of the largest probability are as likely, and routes of as much mass.
 static const double TIE = 1e-9;
@@ -107,6 +108,25 @@ static const tess_events_route *heaviest(const events_room *room, int64_t n)
     return &track->routes[r];
 }
 
+// sum_q row[q] u[q]^2 of four rows of n, or of fewer: an addition waits for the one before, but not
+// for those of other rows.
+static void second_moments(const double *rows, const double *u, size_t n, size_t n_row,
+                           double *moments)
+{
+    double sum[4] = {0};
+    for (size_t q = 0; n_row == 4 && q < n; q++) {
+        for (size_t i = 0; i < 4; i++) {
+            sum[i] += rows[i * n + q] * u[q] * u[q];
+        }
+    }
+    for (size_t i = 0; n_row < 4 && i < n_row; i++) {
+        for (size_t q = 0; q < n; q++) {
+            sum[i] += rows[i * n + q] * u[q] * u[q];
+        }
+    }
+    memcpy(moments, sum, sizeof sum);
+}
+
 // Pearson's correlation of time and place, weighted by probability; in bins and cm.
 static double correlation(events_room *room, int64_t n)
 {
@@ -138,18 +158,18 @@ static double correlation(events_room *room, int64_t n)
     double both = 0;
     double in_time = 0;
     double in_place = 0;
+    double second[4] = {0};
     for (int64_t a = 0; a < n; a++) {
         const double t = (double)room->time[a] - mean_time;
-        double *moment = room->place;
+        const double *row = room->route_rows + a * route->n_bin;
         double first = 0;
-        double second = 0;
-        kernels->hmm_multiply_f64(room->route_rows + a * route->n_bin, u, n_bin, moment, &first);
-        for (size_t q = 0; q < n_bin; q++) {
-            second += moment[q] * u[q];
+        kernels->hmm_multiply_f64(row, u, n_bin, room->place, &first);
+        if (a % 4 == 0) {
+            second_moments(row, u, n_bin, n - a < 4 ? (size_t)(n - a) : 4, second);
         }
         both += t * first;
         in_time += room->sums[a] * t * t;
-        in_place += second;
+        in_place += second[a % 4];
     }
     const double no_time = NO_VARIANCE * mass * mean_time * mean_time;
     const double no_place = NO_VARIANCE * mass * route->length * route->length;

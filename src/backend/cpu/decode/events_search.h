@@ -48,6 +48,8 @@ void tess_cpu_events_set_row(const events_search *s, int64_t a);
 
 // --- events_bound.c ---
 
+// Whether tess_cpu_events_bounded() can do it.
+bool tess_cpu_events_can_bound(const events_search *s);
 // The largest sum of masses of all lines, without those that cannot reach it.
 TESS_MUST_CHECK tess_status tess_cpu_events_bounded(const events_search *s, double *best);
 

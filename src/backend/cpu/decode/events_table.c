@@ -30,11 +30,11 @@ static int64_t points_of(const tess_events_route *route)
 }
 
 // The windows of points m + fraction, m < n_point; returns how many of them lie on the route.
-static int64_t find_windows(const tess_events_track *track, const tess_events_route *route,
+static int32_t find_windows(const tess_events_track *track, const tess_events_route *route,
                             double fraction, int64_t n_point, int32_t *low, int32_t *high)
 {
     const double reach = track->band + SLACK;
-    int64_t n_on = 0;
+    int32_t n_on = 0;
     int32_t first = 0;
     int32_t end = 0;
     for (int64_t m = 0; m < n_point; m++) {
@@ -52,6 +52,43 @@ static int64_t find_windows(const tess_events_track *track, const tess_events_ro
     return n_on;
 }
 
+// The longest run of points whose windows are, two points on, one bin on: run[0] is where it
+// begins, run[1] its pairs of points.
+static void find_run(const int32_t *low, const int32_t *high, int32_t n, int32_t *run)
+{
+    int32_t first = 0;
+    run[0] = run[1] = 0;
+    for (int32_t m = 2; m <= n; m++) {
+        const bool goes_on = m < n && low[m] == low[m - 2] + 1 && high[m] == high[m - 2] + 1;
+        if (!goes_on) {
+            if ((m - first) / 2 > run[1]) {
+                run[0] = first;
+                run[1] = (m - first) / 2;
+            }
+            first = m - 1;
+        }
+    }
+}
+
+// The windows around the bins' centres.
+static void find_bin_windows(const tess_events_track *track, const tess_events_route *route,
+                             const events_windows *w)
+{
+    const double reach = track->band + SLACK;
+    int32_t low = 0;
+    int32_t high = 0;
+    for (int64_t q = 0; q < route->n_bin; q++) {
+        while (route->u[q] - route->u[low] > reach) {
+            low++;
+        }
+        while (high < route->n_bin && route->u[high] - route->u[q] <= reach) {
+            high++;
+        }
+        w->bin_low[q] = low;
+        w->bin_high[q] = high;
+    }
+}
+
 // The windows of a route for events of n_time bins, unless they are there already.
 static tess_status make_windows(events_room *room, const tess_events_route *route, int64_t n_time,
                                 events_windows *w)
@@ -62,15 +99,18 @@ static tess_status make_windows(events_room *room, const tess_events_route *rout
     const int64_t n_step = n_time > 1 ? n_time - 1 : 1;
     const int64_t most = (n_step < MOST_CLASSES ? n_step : MOST_CLASSES) + 1;
     w->n_point = points_of(route);
-    const size_t bytes = (size_t)most * sizeof(int64_t) + (size_t)n_step * sizeof(int32_t) +
-                         2 * (size_t)(most * w->n_point) * sizeof(int32_t);
-    w->n_on = tess_cpu_events_grow(room, &w->memory, bytes);
+    const size_t n_item = (size_t)(3 * most + n_step + 2 * most * w->n_point + 2 * route->n_bin);
+    w->n_on = tess_cpu_events_grow(room, &w->memory, n_item * sizeof(int32_t));
     if (!w->n_on) {
         return TESS_E_MEMORY;
     }
-    w->low = (int32_t *)(w->n_on + most);
+    w->low = w->n_on + most;
     w->high = w->low + most * w->n_point;
     w->class_of = w->high + most * w->n_point;
+    w->run = w->class_of + n_step;
+    w->bin_low = w->run + 2 * most;
+    w->bin_high = w->bin_low + route->n_bin;
+    find_bin_windows(room->args->track, route, w);
     w->n_time = n_time;
     w->n_class = 0;
     const size_t row_bytes = (size_t)w->n_point * sizeof(int32_t);
@@ -84,6 +124,9 @@ static tess_status make_windows(events_room *room, const tess_events_route *rout
                             memcmp(low, low - w->n_point, row_bytes) != 0 ||
                             memcmp(high, high - w->n_point, row_bytes) != 0;
         w->n_class += is_new;
+        if (is_new) {
+            find_run(low, high, w->n_on[c], w->run + 2 * c);
+        }
         w->class_of[j] = (int32_t)(w->n_class - 1);
         if (w->n_class == most && j + 1 < n_step) {
             w->n_class = 0; // too many
@@ -102,39 +145,55 @@ void tess_cpu_events_gather(events_room *room, const tess_events_route *route, i
     }
 }
 
-// Prefix sums of every counted bin, and the median of the masses around the route's bins.
-static void sum_windows(events_room *room, const tess_events_route *route, int64_t n)
+// Prefix sums of rows a..a+n-1 of a route's bins. An addition waits for the one before: four rows
+// at a time do not wait for each other.
+static void sum_rows(events_room *room, int64_t n_bin, int64_t a, int64_t n)
 {
-    const double reach = room->args->track->band + SLACK;
-    const int64_t n_bin = route->n_bin;
-    for (int64_t a = 0; a < n; a++) {
-        const double *row = room->route_rows + a * n_bin;
-        double *prefix = room->prefix + a * (n_bin + 1);
-        prefix[0] = 0;
+    const double *in = room->route_rows + a * n_bin;
+    double *out = room->prefix + a * (n_bin + 1);
+    double sum[4] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        out[i * (n_bin + 1)] = 0;
+    }
+    if (n == 4) {
         for (int64_t q = 0; q < n_bin; q++) {
-            prefix[q + 1] = prefix[q] + row[q];
+            for (int64_t i = 0; i < 4; i++) {
+                sum[i] += in[i * n_bin + q];
+                out[i * (n_bin + 1) + q + 1] = sum[i];
+            }
         }
-        int64_t low = 0;
-        int64_t high = 0;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
         for (int64_t q = 0; q < n_bin; q++) {
-            while (route->u[q] - route->u[low] > reach) {
-                low++;
-            }
-            while (high < n_bin && route->u[high] - route->u[q] <= reach) {
-                high++;
-            }
-            room->route_place[q] = prefix[high] - prefix[low];
+            sum[i] += in[i * n_bin + q];
+            out[i * (n_bin + 1) + q + 1] = sum[i];
         }
-        room->masses[a] = tess_median(room->route_place, n_bin);
     }
 }
 
-static void fill_row(const double *prefix, double median, const int32_t *low, const int32_t *high,
-                     int64_t n_on, int64_t n_point, double *row)
+// Prefix sums of every counted bin, and the median of the masses around the route's bins.
+static void sum_windows(events_room *room, const tess_events_route *route, const events_windows *w,
+                        int64_t n)
 {
-    for (int64_t m = 0; m < n_on; m++) {
-        row[m] = prefix[high[m]] - prefix[low[m]] - median;
+    const int64_t n_bin = route->n_bin;
+    const int32_t no_run[2] = {0, 0};
+    for (int64_t a = 0; a < n; a += 4) {
+        sum_rows(room, n_bin, a, n - a < 4 ? n - a : 4);
     }
+    for (int64_t a = 0; a < n; a++) {
+        room->device->kernels->events_masses(room->prefix + a * (n_bin + 1), w->bin_low,
+                                             w->bin_high, no_run, (size_t)n_bin, 0,
+                                             room->route_place);
+        room->masses[a] = tess_median_of(room->route_place, n_bin, room->halves);
+    }
+}
+
+static void fill_row(const events_room *room, const double *prefix, double median,
+                     const int32_t *low, const int32_t *high, const int32_t *run, int64_t n_on,
+                     int64_t n_point, double *row)
+{
+    room->device->kernels->events_masses(prefix, low, high, run, (size_t)n_on, median, row);
     memset(row + n_on, 0, (size_t)(n_point - n_on) * sizeof *row);
 }
 
@@ -168,9 +227,9 @@ static tess_status make_table(events_room *room, const tess_events_route *route,
     clear_table(room, items, n_row, width_of(w));
     for (int64_t a = 0; *is_kept && a < n; a++) {
         for (int64_t c = 0; c < w->n_class; c++) {
-            fill_row(room->prefix + a * (route->n_bin + 1), room->masses[a],
-                     w->low + c * w->n_point, w->high + c * w->n_point, w->n_on[c], w->n_point,
-                     tess_cpu_events_table_row(room, w, a * w->n_class + c));
+            fill_row(room, room->prefix + a * (route->n_bin + 1), room->masses[a],
+                     w->low + c * w->n_point, w->high + c * w->n_point, w->run + 2 * c, w->n_on[c],
+                     w->n_point, tess_cpu_events_table_row(room, w, a * w->n_class + c));
         }
     }
     return TESS_OK;
@@ -179,10 +238,16 @@ static tess_status make_table(events_room *room, const tess_events_route *route,
 void tess_cpu_events_set_slope(const events_search *s, int64_t slope)
 {
     events_room *room = s->room;
+    const double inverse = 1 / (double)s->n_step;
     for (int64_t a = 0; a < s->n; a++) {
+        // By a product, which may be one off; a division takes long.
         const int64_t product = slope * room->time[a];
-        room->line_shift[a] = tess_cpu_events_floor(product, s->n_step);
-        room->line_rest[a] = product - room->line_shift[a] * s->n_step;
+        int64_t shift = (int64_t)floor((double)product * inverse);
+        int64_t rest = product - shift * s->n_step;
+        shift += rest >= s->n_step ? 1 : rest < 0 ? -1 : 0;
+        rest = product - shift * s->n_step;
+        room->line_shift[a] = shift;
+        room->line_rest[a] = rest;
     }
 }
 
@@ -216,8 +281,9 @@ void tess_cpu_events_set_row(const events_search *s, int64_t a)
         w->n_class > 0 ? w->n_on[c]
                        : find_windows(room->args->track, s->route, (double)rest / (double)s->n_step,
                                       w->n_point, low, high);
-    fill_row(room->prefix + a * (s->route->n_bin + 1), room->masses[a], low, high, n_on, w->n_point,
-             row);
+    const int32_t no_run[2] = {0, 0};
+    fill_row(room, room->prefix + a * (s->route->n_bin + 1), room->masses[a], low, high,
+             w->n_class > 0 ? w->run + 2 * c : no_run, n_on, w->n_point, row);
     room->line_row[a] = row;
     room->line_items[a] = n_on;
 }
@@ -238,7 +304,7 @@ tess_status tess_cpu_events_begin(events_room *room, int64_t route, int64_t n_ti
                          .last = (int64_t)floor(2 * r->length / r->step + 1e-9)};
     TESS_TRY(make_windows(room, r, n_time, &room->windows[route]));
     tess_cpu_events_gather(room, r, n);
-    sum_windows(room, r, n);
+    sum_windows(room, r, s->windows, n);
     for (int64_t a = 0; a < n; a++) {
         s->base += room->masses[a];
     }
