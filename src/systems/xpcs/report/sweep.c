@@ -22,11 +22,22 @@ typedef struct worker {
     tess_xp_fitted fitted;
     tess_xp_noise noise;
     int32_t *pixel_of; // [n_frame]
-    double *model;     // [n_row][n_frame]
+    double *model;     // [n_once][n_row][n_frame]
+    int64_t n_once;    // angles side by side
     int64_t n_row;
     const unsigned char *records; // of the chunk
     uint64_t offset;              // of its first record
 } worker;
+
+// Rows of the chunk, as far as some tiles hold them, at some angles.
+typedef struct rows {
+    worker *w;
+    int64_t first_angle;
+    int64_t first_row;
+    int64_t n_row;
+    int64_t first_tile;
+    int64_t last_tile;
+} rows;
 
 static int64_t map_cells(int64_t side)
 {
@@ -104,9 +115,9 @@ static void add_points(tess_xp_sweep *s, const stretch *t, const int32_t *pixel_
         lag->residual += z;
         lag->squares += z * z;
         lag->n++;
-        if (t->model && s->setup.residuals) {
-            s->squares[t->angle] += z * z;
-            add_to_histogram(s->setup.residuals, z);
+        if (t->model) {
+            s->residuals[t->angle].squares += z * z;
+            add_to_histogram(&s->residuals[t->angle], z);
         }
     }
 }
@@ -154,7 +165,9 @@ static const double *weights_of(const worker *w, const unsigned char *record, in
     return (const double *)(const void *)plane + angle * tile->width;
 }
 
-static void add_tile(worker *w, int64_t angle, int64_t tile_number, int64_t first_row)
+// model: rows from first_row on.
+static void add_tile(const worker *w, int64_t angle, int64_t tile_number, int64_t first_row,
+                     const double *model)
 {
     tess_xp_sweep *s = w->sweep;
     const tess_xpcs_result_info *info = s->setup.info;
@@ -169,7 +182,7 @@ static void add_tile(worker *w, int64_t angle, int64_t tile_number, int64_t firs
                  .weight = weights_of(w, record, angle, &tile),
                  .inverse_sigma = 0};
     if (info) {
-        t.model = w->model + (tile.row - first_row) * s->n_frame;
+        t.model = model + (tile.row - first_row) * s->n_frame;
         t.contrast = info->contrast[angle];
         t.offset = info->offset[angle];
         t.lag_sigma = tess_xp_noise_lags(&w->noise, angle);
@@ -179,18 +192,39 @@ static void add_tile(worker *w, int64_t angle, int64_t tile_number, int64_t firs
     add_ages(s, &t);
 }
 
-// Rows first_row..first_row+n_row-1 as far as tiles first..last-1 of the chunk hold them.
+static tess_status add_angle(void *arg, int64_t block, int32_t thread)
+{
+    (void)thread;
+    const rows *r = arg;
+    const worker *w = r->w;
+    const int64_t angle = r->first_angle + block;
+    double *model = w->model + block * w->n_row * w->sweep->n_frame;
+    if (w->sweep->setup.info) {
+        TESS_TRY(tess_xp_fitted_rows_here(&w->fitted, angle, r->first_row, r->n_row, model));
+    }
+    for (int64_t tile = r->first_tile; tile < r->last_tile; tile++) {
+        add_tile(w, angle, tile, r->first_row, model);
+    }
+    return TESS_OK;
+}
+
+// Rows first_row..first_row+n_row-1 as far as tiles first..last-1 of the chunk hold them. Angles
+// have sums of their own.
 static tess_status add_rows(worker *w, int64_t first_row, int64_t n_row, int64_t first,
                             int64_t last)
 {
     const tess_xp_sweep_setup *setup = &w->sweep->setup;
-    for (int64_t a = setup->first_angle; a < setup->first_angle + setup->n_angle; a++) {
-        if (setup->info) {
-            TESS_TRY(tess_xp_fitted_rows(&w->fitted, a, first_row, n_row, w->model));
-        }
-        for (int64_t tile = first; tile < last; tile++) {
-            add_tile(w, a, tile, first_row);
-        }
+    rows r = {.w = w,
+              .first_angle = setup->first_angle,
+              .first_row = first_row,
+              .n_row = n_row,
+              .first_tile = first,
+              .last_tile = last};
+    const int64_t end = setup->first_angle + setup->n_angle;
+    for (; r.first_angle < end; r.first_angle += w->n_once) {
+        const int64_t left = end - r.first_angle;
+        TESS_TRY(tess_parallel_for(setup->ctx->pool, left < w->n_once ? left : w->n_once, add_angle,
+                                   &r));
     }
     return TESS_OK;
 }
@@ -274,23 +308,35 @@ static tess_status prepare(tess_xp_sweep *s, worker *w)
     static const char what[] = "pictures of two-time correlations";
     const int64_t n_angle = s->setup.n_angle;
     const int64_t model_bytes = bytes_for(s->setup.ctx, MODEL_BYTES, 8);
-    const int64_t n_row = model_bytes / (s->n_frame * (int64_t)sizeof(double));
+    const int64_t n_fit = model_bytes / (s->n_frame * (int64_t)sizeof(double));
+    w->n_once = n_fit < 1 ? 1 : n_fit < n_angle ? n_fit : n_angle;
+    const int64_t n_row = n_fit / w->n_once;
     w->n_row = n_row < 1 ? 1 : n_row < s->n_frame ? n_row : s->n_frame;
     s->cells = tess_blocks_alloc(&s->memory, n_angle * map_cells(s->side), sizeof *s->cells, what);
     s->lags = tess_blocks_alloc(&s->memory, n_angle * s->n_frame, sizeof *s->lags, what);
     s->ages = tess_blocks_alloc(&s->memory, n_angle * TESS_XP_SWEEP_LAGS * s->n_age,
                                 sizeof *s->ages, what);
-    s->squares = tess_blocks_alloc(&s->memory, n_angle, sizeof *s->squares, what);
+    s->residuals = tess_blocks_alloc(&s->memory, n_angle, sizeof *s->residuals, what);
     w->pixel_of = tess_blocks_alloc(&s->memory, s->n_frame, sizeof *w->pixel_of, what);
-    w->model = tess_blocks_alloc(&s->memory, s->setup.info ? w->n_row * s->n_frame : 0,
+    w->model = tess_blocks_alloc(&s->memory, s->setup.info ? w->n_once * w->n_row * s->n_frame : 0,
                                  sizeof *w->model, what);
-    if (!s->cells || !s->lags || !s->ages || !s->squares || !w->pixel_of || !w->model) {
+    if (!s->cells || !s->lags || !s->ages || !s->residuals || !w->pixel_of || !w->model) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < s->n_frame; i++) {
         w->pixel_of[i] = (int32_t)(i * s->side / s->n_frame);
     }
     return TESS_OK;
+}
+
+static void add_residuals(const tess_xp_residuals *from, tess_xp_residuals *to)
+{
+    for (int k = 0; k < TESS_XP_SWEEP_BARS; k++) {
+        to->bars[k] += from->bars[k];
+    }
+    to->n_beyond += from->n_beyond;
+    to->n_point += from->n_point;
+    to->squares += from->squares;
 }
 
 tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *out)
@@ -315,7 +361,7 @@ tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *o
         status = sweep_all(&w);
     }
     for (int64_t a = 0; status == TESS_OK && setup->residuals && a < setup->n_angle; a++) {
-        setup->residuals->squares += out->squares[a];
+        add_residuals(&out->residuals[a], setup->residuals);
     }
     tess_xp_noise_close(&w.noise);
     tess_xp_fitted_close(&w.fitted);

@@ -63,8 +63,8 @@ typedef struct tess_xp_sweep {
     tess_xp_sum *lags;   // [n_angle][n_frame] by j - i
     int64_t age_lags[TESS_XP_SWEEP_LAGS];
     int64_t n_age;
-    tess_xp_sum *ages; // [n_angle][LAGS][n_age]
-    double *squares;   // [n_angle] of residuals, so that their sum does not depend on groups
+    tess_xp_sum *ages;            // [n_angle][LAGS][n_age]
+    tess_xp_residuals *residuals; // [n_angle], so that sums do not depend on groups and threads
 } tess_xp_sweep;
 
 TESS_MUST_CHECK tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *out);

@@ -55,20 +55,34 @@ void tess_xp_fitted_close(tess_xp_fitted *fitted)
     *fitted = (tess_xp_fitted){0};
 }
 
+static tess_stage_xpcs_model stage_of(const tess_xp_fitted *fitted, int64_t angle, int64_t first,
+                                      int64_t count, double *m, tess_xp_angle *constants)
+{
+    const tess_xpcs_result_info *info = fitted->info;
+    *constants = (tess_xp_angle){0};
+    tess_xp_angle_fill(constants, &fitted->model, info->theta, info->phi[angle], info->q[angle]);
+    return (tess_stage_xpcs_model){.grid = &fitted->grids.grid,
+                                   .angle = constants,
+                                   .out = m,
+                                   .n_frame = info->n_frame,
+                                   .first_row = first,
+                                   .n_row = count,
+                                   .n_param = (int32_t)tess_xp_n_param((tess_xpcs_mode)info->mode),
+                                   .power = tess_xp_power((tess_xpcs_kernel)info->kernel)};
+}
+
 tess_status tess_xp_fitted_rows(const tess_xp_fitted *fitted, int64_t angle, int64_t first,
                                 int64_t count, double *m)
 {
-    const tess_xpcs_result_info *info = fitted->info;
-    tess_xp_angle constants = {0};
-    tess_xp_angle_fill(&constants, &fitted->model, info->theta, info->phi[angle], info->q[angle]);
-    const tess_stage_xpcs_model stage = {.grid = &fitted->grids.grid,
-                                         .angle = &constants,
-                                         .out = m,
-                                         .n_frame = info->n_frame,
-                                         .first_row = first,
-                                         .n_row = count,
-                                         .n_param =
-                                             (int32_t)tess_xp_n_param((tess_xpcs_mode)info->mode),
-                                         .power = tess_xp_power((tess_xpcs_kernel)info->kernel)};
+    tess_xp_angle constants;
+    const tess_stage_xpcs_model stage = stage_of(fitted, angle, first, count, m, &constants);
     return tess_xp_model_on(fitted->device, &stage);
+}
+
+tess_status tess_xp_fitted_rows_here(const tess_xp_fitted *fitted, int64_t angle, int64_t first,
+                                     int64_t count, double *m)
+{
+    tess_xp_angle constants;
+    const tess_stage_xpcs_model stage = stage_of(fitted, angle, first, count, m, &constants);
+    return tess_stage_run_apart(&fitted->ctx->cpu, TESS_STAGE_XPCS_MODEL, &stage, sizeof stage);
 }

@@ -24,5 +24,8 @@ void tess_xp_fitted_close(tess_xp_fitted *fitted);
 // M [count][n_frame] of rows first..first+count-1, without contrast and offset; 1 on the diagonal.
 TESS_MUST_CHECK tess_status tess_xp_fitted_rows(const tess_xp_fitted *fitted, int64_t angle,
                                                 int64_t first, int64_t count, double *m);
+// The same on the CPU, whatever the device, by any thread of a parallel call.
+TESS_MUST_CHECK tess_status tess_xp_fitted_rows_here(const tess_xp_fitted *fitted, int64_t angle,
+                                                     int64_t first, int64_t count, double *m);
 
 #endif
