@@ -84,6 +84,15 @@ def test_netcdf_opens(run):
         assert {"lp", "energy", "tree_depth", "n_steps", "acceptance_rate"} <= set(stats)
     with h5py.File(path) as file:
         assert file["constant_data/phi"].shape == (2,)
+        n_frame = file["observed_data/c2"].shape[1]
+        assert file["observed_data/c2"].shape == (2, n_frame, n_frame)
+        prior = file["prior/alpha"][:]
+        assert prior.shape == (1, 1000)
+        assert -2 <= prior.min() < -1.9 < 1.9 < prior.max() <= 2
+        # Of a normal of 2 between -2 and 2, by quadrature.
+        assert abs(prior.mean()) < 4 * 1.0791 / 1000**0.5
+        assert prior.std() == pytest.approx(1.0791, abs=4 * 1.0791 / 2000**0.5)
+        assert file["prior/contrast"].shape == (1, 1000, 2)
     entry = read(folder / "both" / "cmc" / "parameters.json")["parameters"]["D0"]
     assert mean == pytest.approx(entry["mean"], rel=1e-12)
 

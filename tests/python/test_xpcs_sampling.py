@@ -134,6 +134,35 @@ def test_netcdf_has_the_groups_of_arviz(drawn: xpcs.Posterior, tmp_path: Path) -
         assert np.array_equal(group["energy"].to_numpy(), drawn.energy)
 
 
+@pytest.mark.filterwarnings("ignore:Passing a dict or None")  # ArviZ's, of a newer matplotlib
+def test_arviz_opens_summarises_and_draws(
+    data: xpcs.Data, drawn: xpcs.Posterior, tmp_path: Path
+) -> None:
+    pytest.importorskip("h5netcdf")
+    matplotlib = pytest.importorskip("matplotlib")
+    arviz = pytest.importorskip("arviz")
+    matplotlib.use("Agg")
+    opened = arviz.from_netcdf(drawn.to_netcdf(tmp_path / "draws.nc", data))
+    table = arviz.summary(opened, var_names=["D0", "noise"], round_to="none")
+    for name in ("D0", "noise"):
+        for column in ("r_hat", "ess_bulk", "ess_tail"):
+            assert drawn.table[name][column] == pytest.approx(table.loc[name, column], rel=1e-10)
+    assert np.array_equal(opened.observed_data["c2"][1], data.matrix(1), equal_nan=True)
+    before = opened.prior["alpha"].to_numpy()
+    # Between -2 and 2 the wide prior 0 +- 2 has a standard deviation of 1.0791.
+    assert before.shape == (1, 1000)
+    assert before.std() == pytest.approx(1.0791, abs=4 * 1.0791 / np.sqrt(2000))
+    assert abs(before.mean()) < 4 * 1.0791 / np.sqrt(1000)
+    names = ["D0", "alpha"]
+    arviz.plot_trace(opened, var_names=names)
+    arviz.plot_dist_comparison(opened, var_names=["alpha"])
+    arviz.plot_energy(opened)
+    arviz.plot_rank(opened, var_names=names)
+    matplotlib.pyplot.close("all")
+    with pytest.raises(ArgumentError, match="give the data of the draws"):
+        drawn.to_netcdf(tmp_path / "other.nc", xpcs.simulate(n_angle=2, n_frame=20, **STATIC))
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -101,11 +101,11 @@ TESS_API void tess_xpcs_diagnosis_destroy(tess_xpcs_diagnosis *diagnosis);
 
 /**
  * Writes folder/cmc/: parameters.json, diagnostics.json, analysis_results_cmc.json and samples.npz
- * as the original names them, inference_data.nc for ArviZ (netCDF-4, where HDF5 is there), and with
- * data and model, which may be NULL, fitted_data.npz, the model at the means. Each file appears
- * whole or not at all, and is the same to the byte for the same draws, times aside. diagnosis, fit
- * and config are those of the draws. Of write_config overwrite, surfaces, hdf5 (that is netCDF) and
- * command_line count.
+ * as the original names them, inference_data.nc for ArviZ (netCDF-4, where HDF5 is there; with data
+ * also what was measured), and with data and model, which may be NULL, fitted_data.npz, the model
+ * at the means. Each file appears whole or not at all, and is the same to the byte for the same
+ * draws, times aside. diagnosis, fit and config are those of the draws. Of write_config overwrite,
+ * surfaces, hdf5 (that is netCDF) and command_line count.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_draws_write(
     tess_context *ctx, const tess_xpcs_posterior_info *draws, const tess_xpcs_diagnosis *diagnosis,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from tessera.xpcs._data import Data
     from tessera.xpcs._dicts import Diagnostics
 
 __all__ = ["Posterior"]
@@ -308,25 +309,32 @@ class Posterior:
             raise _core.FormatError(f"{path}: another kind of posterior; expected {_SCHEMA}")
         return cls(arrays, facts, arrays.get("packed", np.empty(0, np.uint8)).tobytes())
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self, data: Data | None = None) -> Any:
         """Return the draws as ArviZ has them; needs arviz.
+
+        Parameters
+        ----------
+        data : Data, optional
+            What the draws are of, for the group ``observed_data``.
 
         Returns
         -------
         arviz.InferenceData
-            Groups ``posterior`` and ``sample_stats``.
+            Groups ``posterior``, ``sample_stats`` and ``prior`` (draws before the data).
         """
         from tessera.xpcs._inference_data import to_arviz
 
-        return to_arviz(self)
+        return to_arviz(self, data)
 
-    def to_netcdf(self, path: PathLike) -> Path:
+    def to_netcdf(self, path: PathLike, data: Data | None = None) -> Path:
         """Write a netCDF-4 file that ``arviz.from_netcdf`` opens; needs xarray and h5netcdf.
 
         Parameters
         ----------
         path : path
             The file; one that exists is replaced when the new one is complete.
+        data : Data, optional
+            What the draws are of, for the group ``observed_data``.
 
         Returns
         -------
@@ -335,7 +343,7 @@ class Posterior:
         """
         from tessera.xpcs._inference_data import to_netcdf
 
-        return to_netcdf(self, path)
+        return to_netcdf(self, path, data)
 
     def plot(self, kind: str = "trace", names: str | Sequence[str] | None = None) -> Figure:
         """Draw the posterior; needs matplotlib.

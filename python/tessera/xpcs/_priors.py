@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import erf, sqrt
+from math import erf, erfc, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ def _below(value: float) -> float:
     return 0.5 * (1 + erf(value / sqrt(2)))
 
 
+def _tail(value: float) -> float:
+    return 0.5 * erfc(-value / sqrt(2))
+
+
 def density(mean: float, sd: float, lower: float, upper: float, at: Floats) -> Floats:
     """Return the density of a normal between bounds."""
     inside = _below((upper - mean) / sd) - _below((lower - mean) / sd)
@@ -52,3 +57,14 @@ def spread(mean: float, sd: float, lower: float, upper: float) -> float:
     weight /= weight.sum()
     centre = float(weight @ at)
     return float(np.sqrt(weight @ (at - centre) ** 2))
+
+
+def draws_between(mean: float, sd: float, lower: float, upper: float, shares: Floats) -> Floats:
+    """Return draws of a normal between bounds at such shares of it."""
+    low, high = (lower - mean) / sd, (upper - mean) / sd
+    turn = -1.0 if low > 0 else 1.0  # from the side where shares are small and keep their digits
+    from_, to = _tail(turn * low), _tail(turn * high)
+    normal = NormalDist()
+    flat = np.clip(from_ + np.ravel(shares) * (to - from_), 1e-300, 1 - 1e-16)
+    z = turn * np.array([normal.inv_cdf(share) for share in flat.tolist()])
+    return np.clip(mean + sd * z, lower, upper).reshape(np.shape(shares))

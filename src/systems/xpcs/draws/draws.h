@@ -36,6 +36,11 @@ tess_xp_prior_moments tess_xp_prior_moments_of(const tess_xpcs_posterior_info *d
 double tess_xp_prior_density(const tess_xpcs_posterior_info *draws,
                              const tess_xpcs_sample_config *config, int64_t row, double x);
 
+// n draws of it, stride apart, by the seed of config; of what is fixed its value.
+void tess_xp_prior_draw(const tess_xpcs_posterior_info *draws,
+                        const tess_xpcs_sample_config *config, int64_t row, int64_t n,
+                        int64_t stride, double *x);
+
 // --- warn.c ---
 
 enum { TESS_XP_WARNINGS_BYTES = 8192 };

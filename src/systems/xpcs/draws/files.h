@@ -51,8 +51,8 @@ TESS_MUST_CHECK tess_status tess_xp_draws_fitted(const tess_xp_draws *d, tess_xp
 
 // --- netcdf.c ---
 
-// inference_data.nc, as ArviZ has it.
-TESS_MUST_CHECK tess_status tess_xp_draws_netcdf(const tess_xp_draws *d, const char *path,
-                                                 int overwrite);
+// inference_data.nc, as ArviZ has it; with data, which may be NULL, the matrices too.
+TESS_MUST_CHECK tess_status tess_xp_draws_netcdf(const tess_xp_draws *d, tess_xpcs_data *data,
+                                                 const char *path, int overwrite);
 
 #endif

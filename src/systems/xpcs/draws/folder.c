@@ -122,6 +122,8 @@ static tess_status write_arrays(const writing *w, tess_xpcs_data *data,
     char path[PATH_BYTES];
     bool is_done = false;
     int overwrite = 0;
+    const bool is_wanted =
+        w->config.surfaces > 0 || (w->config.surfaces < 0 && w->d.fit->n_point < SURFACE_POINTS);
     TESS_TRY(choose(w, "samples.npz", path, &is_done, &overwrite));
     if (!is_done) {
         TESS_TRY(tess_xp_draws_samples(&w->d, path, overwrite));
@@ -129,11 +131,9 @@ static tess_status write_arrays(const writing *w, tess_xpcs_data *data,
     if (w->config.hdf5) {
         TESS_TRY(choose(w, "inference_data.nc", path, &is_done, &overwrite));
         if (!is_done) {
-            TESS_TRY(tess_xp_draws_netcdf(&w->d, path, overwrite));
+            TESS_TRY(tess_xp_draws_netcdf(&w->d, is_wanted ? data : NULL, path, overwrite));
         }
     }
-    const bool is_wanted =
-        w->config.surfaces > 0 || (w->config.surfaces < 0 && w->d.fit->n_point < SURFACE_POINTS);
     if (!data || !model || !is_wanted) {
         return TESS_OK;
     }

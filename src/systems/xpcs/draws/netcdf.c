@@ -1,4 +1,5 @@
-// Draws as ArviZ keeps them: a netCDF-4 file with groups posterior, sample_stats and constant_data.
+// Draws as ArviZ keeps them: a netCDF-4 file with groups posterior, sample_stats, prior,
+// observed_data and constant_data.
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/source.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ITEM = 40, NAME_CHARS = 64 };
+enum { MAX_ITEM = 64, NAME_CHARS = 64, N_PRIOR = 1000 };
 
 static const char WHAT[] = "draws";
 static const char DRAWS[] = "%s/chain|%s/draw";
@@ -68,18 +69,23 @@ static void add_axis(file *f, const char *group, const char *name, int64_t n)
     }
 }
 
+static tess_format_layout *add_sized(file *f, const char *group, const char *name, tess_dtype dtype,
+                                     const int64_t shape[3], const void *data)
+{
+    tess_format_layout *item = add(f, group, name, shape[2] ? ANGLES : DRAWS, dtype, data);
+    if (item) {
+        item->rank = shape[2] ? 3 : 2;
+        memcpy(item->shape, shape, 3 * sizeof *shape);
+    }
+    return item;
+}
+
 // A number of every draw, or of every draw and angle.
 static tess_format_layout *add_drawn(file *f, const char *group, const char *name, tess_dtype dtype,
                                      int64_t n_angle, const void *data)
 {
-    tess_format_layout *item = add(f, group, name, n_angle ? ANGLES : DRAWS, dtype, data);
-    if (item) {
-        item->rank = n_angle ? 3 : 2;
-        item->shape[0] = f->d->draws->n_chain;
-        item->shape[1] = f->d->draws->n_draw;
-        item->shape[2] = n_angle;
-    }
-    return item;
+    const int64_t shape[3] = {f->d->draws->n_chain, f->d->draws->n_draw, n_angle};
+    return add_sized(f, group, name, dtype, shape, data);
 }
 
 static void add_posterior(file *f)
@@ -138,6 +144,86 @@ static void add_stats(file *f)
     add_drawn(f, group, "step_size", TESS_F64, 0, steps_of(f));
 }
 
+// Of the contrast or offset of an angle, first being the row of angle 0: one for all where the
+// draws have one, and nothing to draw where they are known.
+static void draw_scaling(file *f, int64_t first, int64_t angle, double *x)
+{
+    const tess_xpcs_posterior_info *i = f->d->draws;
+    const bool is_one = i->scaling == TESS_XPCS_DRAW_SCALING_AVERAGED;
+    const bool is_known = i->scaling == TESS_XPCS_DRAW_SCALING_CONSTANT ||
+                          i->scaling == TESS_XPCS_DRAW_SCALING_CONSTANT_AVERAGED;
+    const int64_t row = first + (is_one ? 0 : angle);
+    tess_xp_prior_draw(i, f->d->config, row, N_PRIOR, i->n_angle, x);
+    for (int64_t k = 0; is_known && k < N_PRIOR; k++) {
+        x[k * i->n_angle] = tess_xp_draws_row(i, row).data[0];
+    }
+}
+
+// Draws of what was believed before the data, one chain of them.
+static void add_prior(file *f)
+{
+    static const char group[] = "prior";
+    const tess_xpcs_posterior_info *i = f->d->draws;
+    const struct {
+        const char *name;
+        const double *drawn;
+    } pairs[] = {{"contrast", i->contrast}, {"offset", i->offset}};
+    add_axis(f, group, "chain", 1);
+    add_axis(f, group, "draw", N_PRIOR);
+    add_axis(f, group, "angle", i->n_angle);
+    for (int64_t k = 0; k < i->n_param + (i->noise ? 1 : 0); k++) {
+        const int64_t shape[3] = {1, N_PRIOR, 0};
+        double *x = tess_blocks_alloc(&f->memory, N_PRIOR, sizeof *x, WHAT);
+        f->no_memory = f->no_memory || !x;
+        if (x) {
+            tess_xp_prior_draw(i, f->d->config, k, N_PRIOR, 1, x);
+        }
+        add_sized(f, group, k < i->n_param ? i->names[k] : "sigma", TESS_F64, shape, x);
+    }
+    for (int p = 0; p < 2; p++) {
+        const int64_t shape[3] = {1, N_PRIOR, i->n_angle};
+        const int64_t first = i->n_param + (i->noise ? 1 : 0) + (p && i->contrast ? i->n_angle : 0);
+        double *x = pairs[p].drawn
+                        ? tess_blocks_alloc(&f->memory, N_PRIOR * i->n_angle, sizeof *x, WHAT)
+                        : NULL;
+        f->no_memory = f->no_memory || (pairs[p].drawn && !x);
+        for (int64_t a = 0; x && a < i->n_angle; a++) {
+            draw_scaling(f, first, a, x + a);
+        }
+        add_sized(f, group, pairs[p].name, TESS_F64, shape, x);
+    }
+}
+
+// What was measured, as a matrix of every angle.
+static tess_status add_observed(file *f, tess_xpcs_data *data)
+{
+    static const char group[] = "observed_data";
+    const int64_t n_angle = f->d->draws->n_angle;
+    const int64_t n = f->d->draws->n_frame;
+    const tess_xpcs_data_info *info = tess_xpcs_data_get_info(data);
+    if (info->n_angle != n_angle || info->n_frame != n) {
+        return TESS_OK; // of other data than the draws
+    }
+    double *c2 = tess_blocks_alloc(&f->memory, n_angle * n * n, sizeof *c2, WHAT);
+    if (!c2) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t a = 0; a < n_angle; a++) {
+        TESS_TRY(tess_xpcs_data_rows(f->d->ctx, data, a, 0, n, c2 + a * n * n));
+    }
+    add_axis(f, group, "angle", n_angle);
+    add_axis(f, group, "t1", n);
+    add_axis(f, group, "t2", n);
+    tess_format_layout *item = add(f, group, "c2", "%s/angle|%s/t1|%s/t2", TESS_F64, c2);
+    if (item) {
+        item->rank = 3;
+        item->shape[0] = n_angle;
+        item->shape[1] = n;
+        item->shape[2] = n;
+    }
+    return TESS_OK;
+}
+
 static void add_constants(file *f)
 {
     static const char group[] = "constant_data";
@@ -186,14 +272,19 @@ static tess_status write_file(file *f, const char *path, int overwrite)
     return status;
 }
 
-tess_status tess_xp_draws_netcdf(const tess_xp_draws *d, const char *path, int overwrite)
+tess_status tess_xp_draws_netcdf(const tess_xp_draws *d, tess_xpcs_data *data, const char *path,
+                                 int overwrite)
 {
     file f = {.d = d};
     tess_blocks_init(&f.memory, &d->ctx->heap);
     add_posterior(&f);
     add_stats(&f);
+    add_prior(&f);
     add_constants(&f);
-    const tess_status status = f.no_memory ? TESS_E_MEMORY : write_file(&f, path, overwrite);
+    tess_status status = data ? add_observed(&f, data) : TESS_OK;
+    if (status == TESS_OK) {
+        status = f.no_memory ? TESS_E_MEMORY : write_file(&f, path, overwrite);
+    }
     tess_blocks_free(&f.memory);
     return status;
 }

@@ -1,10 +1,12 @@
 // What was believed before the data.
+#include "base/rng.h"
+#include "numerics/quantiles.h"
 #include "systems/xpcs/draws/draws.h"
 #include "systems/xpcs/posterior/density.h"
 
 #include <math.h>
 
-enum { N_STEP = 4000 };
+enum { N_STEP = 4000, PRIOR_DRAWS = 21 }; // the latter a purpose of random numbers
 
 static const double FAR = 12; // in standard deviations: nothing is left there
 
@@ -78,4 +80,36 @@ tess_xp_prior_moments tess_xp_prior_moments_of(const tess_xpcs_posterior_info *d
     }
     const double mean = first / sum;
     return (tess_xp_prior_moments){.mean = peak + mean, .sd = sqrt(second / sum - mean * mean)};
+}
+
+static double below(double z)
+{
+    return 0.5 * erfc(-z * 0.70710678118654752440);
+}
+
+// By the inverse, from the side where shares are small: they keep their digits there.
+static double quantile_between(double low, double high, double share)
+{
+    const bool is_turned = low > 0;
+    const double from = is_turned ? below(-high) : below(low);
+    const double to = is_turned ? below(-low) : below(high);
+    const double z = tess_normal_quantile(from + (is_turned ? 1 - share : share) * (to - from));
+    return fmin(fmax(is_turned ? -z : z, low), high);
+}
+
+void tess_xp_prior_draw(const tess_xpcs_posterior_info *draws,
+                        const tess_xpcs_sample_config *config, int64_t row, int64_t n,
+                        int64_t stride, double *x)
+{
+    const tess_xp_prior p = prior_of(draws, config, row);
+    const tess_xp_quantity own = tess_xp_draws_row(draws, row);
+    const tess_philox_stream stream =
+        tess_philox_open((uint64_t)config->seed, (uint32_t)row, PRIOR_DRAWS);
+    for (int64_t i = 0; i < n; i++) {
+        const double share = tess_philox_uniform(&stream, (uint64_t)i);
+        x[i * stride] = is_known(&p) ? p.mean + p.sd * quantile_between((p.lower - p.mean) / p.sd,
+                                                                        (p.upper - p.mean) / p.sd,
+                                                                        share)
+                                     : own.data[0]; // fixed
+    }
 }
