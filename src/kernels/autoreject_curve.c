@@ -8,6 +8,37 @@
 
 enum { TILE = 16, HALF = 8, BLOCK = 64, BATCH = 16 };
 
+#ifdef V_HAS_LANES
+// squares[i][.] of the i-th set bit's row; all lanes of short vectors at once, so that the bits are
+// gone through once.
+#define CHUNKS(X) X(0) X(2) X(4) X(6)
+#define BEGIN(t)                                                                                   \
+    const v_f64 m##t = v_load_f64(median + (t)), n##t = v_load_f64(median + HALF + (t));           \
+    v_f64 s##t = v_load_f64(sum + (t)), u##t = v_load_f64(sum + HALF + (t));
+#define NEXT(t)                                                                                    \
+    {                                                                                              \
+        s##t = v_add_f64(s##t, v_load_f64(row + (t)));                                             \
+        u##t = v_add_f64(u##t, v_load_f64(row + HALF + (t)));                                      \
+        const v_f64 r0 = v_fnma_f64(s##t, by, m##t), r1 = v_fnma_f64(u##t, by, n##t);              \
+        v_store_f64(squares + (t), v_fma_f64(r1, r1, v_mul_f64(r0, r0)));                          \
+    }
+#define END(t)                                                                                     \
+    v_store_f64(sum + (t), s##t);                                                                  \
+    v_store_f64(sum + HALF + (t), u##t);
+
+static inline void squares_of_all(const double *x, uint64_t bits, const double *inverse,
+                                  const double *median, double *sum, double *squares)
+{
+    CHUNKS(BEGIN)
+    for (; bits; bits &= bits - 1) {
+        const double *row = x + (ptrdiff_t)__builtin_ctzll(bits) * TILE;
+        const v_f64 by = v_set1_f64(*inverse++);
+        CHUNKS(NEXT)
+        squares += HALF;
+    }
+    CHUNKS(END)
+}
+#else
 // squares[i][.] of the i-th set bit's row in the lanes t and t + HALF; x, median, sum and squares
 // point at lane t.
 static inline void squares_of(const double *x, uint64_t bits, const double *inverse, size_t width,
@@ -27,6 +58,16 @@ static inline void squares_of(const double *x, uint64_t bits, const double *inve
     v_put_f64(sum, width, s0);
     v_put_f64(sum + HALF, width, s1);
 }
+
+static inline void squares_of_all(const double *x, uint64_t bits, const double *inverse,
+                                  const double *median, double *sum, double *squares)
+{
+    const size_t width = v_len_f64() < HALF ? v_len_f64() : HALF;
+    for (size_t t = 0; t < HALF; t += width) {
+        squares_of(x + t, bits, inverse, width, median + t, sum + t, squares + t);
+    }
+}
+#endif
 
 // sse[i] += the sum of squares[i][.], i < n. squares has room for a multiple of 8 rows.
 static inline void add_rows(const double *squares, size_t n, size_t width, double *sse)
@@ -60,10 +101,8 @@ void TESS_KFN(autoreject_curve)(const double *restrict x, size_t n_row,
             for (size_t b = 0; b < n_batch; b++) {
                 const size_t s = first + b;
                 const uint64_t bits = ~validation[s * n_word + w] & rows;
-                for (size_t t = 0; t < HALF; t += width) {
-                    squares_of(x + w * BLOCK * TILE + t, bits, inverse + n_done[b], width,
-                               median + s * TILE + t, sum[b] + t, squares + t);
-                }
+                squares_of_all(x + w * BLOCK * TILE, bits, inverse + n_done[b], median + s * TILE,
+                               sum[b], squares);
                 const size_t n = (size_t)__builtin_popcountll(bits);
                 add_rows(squares, n, width, sse + s * n_train + n_done[b]);
                 n_done[b] += n;

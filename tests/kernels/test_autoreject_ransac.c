@@ -100,7 +100,7 @@ static void medians_of_fifty_zeros_and_ones(check *t)
 {
     enum { N = 50, COLUMN = 10, N_CASE = 11 * 11 * 11 * 11 * 11 };
     double x[N * TILE], got[TILE];
-    for (uint32_t first = 0; first < N_CASE; first += TILE) {
+    for (uint32_t first = 0; first < N_CASE; first += t->quick ? 31 * TILE : TILE) {
         size_t n_one[TILE] = {0};
         for (size_t i = 0; i < TILE; i++) {
             uint32_t left = (first + (uint32_t)i) % N_CASE;
