@@ -15,6 +15,7 @@ enum {
     TESS_STAGE_DECODE_HMM_SMOOTH = 0x0522,
     TESS_STAGE_DECODE_HMM_SCORES = 0x0523,
     TESS_STAGE_DECODE_HMM_TRACE = 0x0524,
+    TESS_STAGE_DECODE_HMM_PATHS = 0x0525,
 };
 
 enum { TESS_HMM_UNIFORM = -1, TESS_HMM_IDENTITY = -2, TESS_HMM_MAX_PASS = 3 };
@@ -255,5 +256,24 @@ typedef struct tess_stage_decode_hmm_trace {
     int64_t from;         // the bin before path[0]
     int64_t *path;        // [n_row] out
 } tess_stage_decode_hmm_trace;
+
+// Both for whole sequences side by side, of devices with their own memory. The first bin of each is
+// the lowest s with the largest initial[s] + ll[t][s] + scores[t][s].
+typedef struct tess_stage_decode_hmm_paths {
+    const tess_hmm_model *model; // tables are logarithms
+    double *scratch;
+    int64_t n_row;
+    const void *ll; // [n_row][n_ll]
+    int32_t ll_dtype;
+    int32_t reserved;
+    const double *transition; // logarithms; row t drives t -> t+1
+    int64_t transition_stride;
+    const double *initial; // [N_s] logarithms
+    const double *share;   // [n_state] -log of a state's bins
+    int64_t n_run;
+    const tess_hmm_run *run; // [n_run] of first and n_row alone
+    double *scores;          // [n_row][N_s] out
+    int64_t *path;           // [n_row] out
+} tess_stage_decode_hmm_paths;
 
 #endif

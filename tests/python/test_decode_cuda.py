@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,49 @@ def test_chunks_change_no_bit(device: SetDevice) -> None:
         for n in (1, 9)
     )
     assert np.array_equal(one, many, equal_nan=True)
+
+
+def long_recording(n_time: int) -> tuple[Any, Any, Any, Any]:
+    """Rows enough to be filtered and smoothed on a GPU, with an animal that can be followed."""
+    rng = np.random.default_rng(80)
+    time = np.arange(n_time) / 500
+    position = 100 * np.abs(2 * ((time / 7) % 1) - 1)[:, np.newaxis]
+    spikes, features = [], []
+    for centre in rng.uniform(0, 100, 6):
+        near = np.exp(-0.5 * (position[:, 0] - centre) ** 2 / 225)
+        fires = np.flatnonzero(rng.random(n_time) < 0.002 + 0.02 * near)
+        spikes.append(time[fires] + rng.uniform(0, 0.002, len(fires)))
+        features.append(100 + 60 * near[fires, None] + rng.normal(0, 15, (len(fires), 4)))
+    return time, position, spikes, features
+
+
+@pytest.mark.parametrize("name", ["ContFragClusterlessClassifier", "NonLocalClusterlessDetector"])
+def test_rows_in_runs(name: str, tmp_path: Path) -> None:
+    time, position, spikes, features = long_recording(12000)
+    model = getattr(decode, name)(environments=decode.Environment(place_bin_size=0.5))
+    model.fit(time, position, spikes, features, device="cuda")
+    assert len(time) * len(model.state_ind_) > 2 << 20
+    starts = np.arange(0.1, 23, 0.5)
+    found: dict[tuple[str, int], Any] = {}
+    for device, n in (("cpu", 1), ("cuda", 2), ("cuda", 5), ("cuda", 17)):
+        results = model.predict(spikes, features, time, position, time, return_outputs="all",
+                                n_chunks=n, device=device)  # fmt: skip
+        folder = tmp_path / f"{device}-{n}"
+        model.predict_file(folder, spikes, features, time, position, time, n_chunks=n,
+                           intervals=np.stack((starts, starts + 0.4), axis=1), device=device,
+                           most_likely_path=True)  # fmt: skip
+        found[device, n] = {
+            **{key: np.asarray(results[key]) for key in results},
+            "intervals": np.load(folder / "acausal_posterior.npy"),
+            "path": np.load(folder / "most_likely_bin.npy"),
+        }
+    first = found["cuda", 2]
+    for key, cpu in found["cpu", 1].items():
+        bound = FAST * 12 * (1 + np.abs(cpu)) if key == "log_likelihood" else 5e-5
+        if key != "path":
+            np.testing.assert_array_less(np.nan_to_num(np.abs(first[key] - cpu)), bound)
+        for n in (5, 17):
+            assert np.array_equal(found["cuda", n][key], first[key], equal_nan=True), key
 
 
 def test_electrode_without_spikes(device: SetDevice) -> None:

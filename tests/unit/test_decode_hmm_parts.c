@@ -4,6 +4,7 @@
 
 #include "systems/decode/states/hmm_model.h"
 #include "systems/decode/states/hmm_parts.h"
+#include "systems/decode/states/path_there.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -194,6 +195,76 @@ static void runs_of_a_device_change_no_bit(void **state)
     assert_true(n_right > 0);
 }
 
+// Many sequences of all lengths, stationary or not: the CPU's paths, bin by bin.
+static void compare_paths(int which, double depth, int64_t stride, uint64_t seed)
+{
+    dense_case c;
+    dense_case_make(ctx, which, 1, &c);
+    double *ll = draw_rows(&c, depth);
+    const int64_t n_state = c.desc.n_state;
+    double *transition = zeros(N_ROW * n_state * n_state, sizeof *transition);
+    for (int64_t t = 0; t < N_ROW * n_state; t++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n_state; j++) {
+            sum += transition[t * n_state + j] = 0.1 + dense_random(&seed);
+        }
+        for (int64_t j = 0; j < n_state; j++) {
+            transition[t * n_state + j] /= sum;
+        }
+    }
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+    const tess_de_hmm_chunk chunk = {.n_row = N_ROW,
+                                     .ll = ll,
+                                     .ll_dtype = TESS_F64,
+                                     .transition = transition,
+                                     .transition_stride = stride * n_state * n_state};
+    int64_t first[200] = {0};
+    int64_t n = 0;
+    while (first[n] < N_ROW && n < 199) {
+        const int64_t end = first[n] + 1 + (int64_t)(dense_random(&seed) * 60);
+        n++;
+        first[n] = end < N_ROW && n < 199 ? end : N_ROW;
+    }
+    int64_t *want = zeros(N_ROW, sizeof *want);
+    int64_t *got = zeros(N_ROW, sizeof *got);
+    for (int64_t i = 0; i < n; i++) {
+        tess_de_hmm_chunk one = chunk;
+        one.n_row = first[i + 1] - first[i];
+        one.ll = ll + first[i] * c.desc.n_ll;
+        one.transition += first[i] * chunk.transition_stride;
+        assert_ok(go_path(ctx, hmm, &one, c.initial, one.n_row, want + first[i]));
+    }
+    tess_de_path *path = NULL;
+    tess_de_path_there *there = NULL;
+    assert_ok(tess_de_path_create(ctx, hmm, &path));
+    assert_ok(tess_de_path_there_make(ctx, path, c.initial, &there));
+    assert_non_null(there);
+    assert_ok(tess_de_path_there_find(there, &chunk, first, n, got));
+    assert_memory_equal(got, want, N_ROW * sizeof *got);
+    tess_de_path_there_free(there);
+    tess_de_path_destroy(path);
+    tess_de_hmm_destroy(hmm);
+    free(want);
+    free(got);
+    free(transition);
+    free(ll);
+    dense_case_free(&c);
+}
+
+static void paths_of_many_sequences_are_the_cpus(void **state)
+{
+    (void)state;
+    if (ctx->device->shares_host_memory) {
+        skip(); // TESSERA_DEVICE=cuda
+    }
+    for (int which = 0; which < 3; which++) {
+        compare_paths(which, 6, 0, 11);
+        compare_paths(which, 0.1, 1, 12);
+        compare_paths(which, 0, 1, 13); // equals are many
+    }
+}
+
 static void failing_memory_leaves_no_room(void **state)
 {
     (void)state;
@@ -250,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_change_no_bit),
         cmocka_unit_test(runs_of_a_device_change_no_bit),
+        cmocka_unit_test(paths_of_many_sequences_are_the_cpus),
         cmocka_unit_test(failing_memory_leaves_no_room),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

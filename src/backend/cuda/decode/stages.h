@@ -11,5 +11,6 @@ extern const tess_cuda_stage tess_cuda_stage_decode_joint;
 extern const tess_cuda_stage tess_cuda_stage_decode_gmm;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_filter;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_smooth;
+extern const tess_cuda_stage tess_cuda_stage_decode_hmm_paths;
 
 #endif

@@ -151,6 +151,9 @@ static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, void **o
         e->ctx->pool, (int64_t)((all.bytes + CLEARED_BYTES - 1) / CLEARED_BYTES), clear_part, &all);
 }
 
+// Fewer paths are found on the CPU before a GPU has begun.
+static const int64_t SEQUENCES_THAT_PAY = 32;
+
 static tess_status take_memory(tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
@@ -196,7 +199,12 @@ static tess_status take_memory(tess_de_engine *e)
         TESS_TRY(tess_de_hmm_room_create(e->ctx, d->hmm, d->dtype, rows, tess_de_engine_smooths(e),
                                          &e->room));
     }
-    return e->needs.path ? tess_de_path_create(e->ctx, d->hmm, &e->path.model) : TESS_OK;
+    if (e->needs.path) {
+        TESS_TRY(tess_de_path_create(e->ctx, d->hmm, &e->path.model));
+    }
+    return e->path.model && e->sequences.n >= SEQUENCES_THAT_PAY
+               ? tess_de_path_there_make(e->ctx, e->path.model, d->initial, &e->path.there)
+               : TESS_OK;
 }
 
 tess_status tess_de_engine_create(tess_context *ctx, const tess_de_engine_desc *desc,
@@ -238,6 +246,7 @@ void tess_de_engine_destroy(tess_de_engine *engine)
 {
     if (engine) {
         tess_de_engine_drop(engine);
+        tess_de_path_there_free(engine->path.there);
         tess_de_path_destroy(engine->path.model);
         tess_de_hmm_room_destroy(engine->room);
         tess_blocks_free(&engine->memory);

@@ -18,7 +18,7 @@
 #include "runtime/watch.h"
 #include "systems/decode/states/detector.h"
 #include "systems/decode/states/hmm_parts.h"
-#include "systems/decode/states/path.h"
+#include "systems/decode/states/path_there.h"
 #include "systems/decode/states/sequences.h"
 
 // Rows of an array [n_time][width], wherever they lie. All zero: not wanted.
@@ -127,10 +127,11 @@ typedef struct tess_de_engine {
     } behind;
     struct { // the most likely path
         tess_de_path *model;
-        double *ends;   // [n_chunk + 1][N_s] scores of each chunk's first row
-        double *scores; // [chunk_rows][N_s]
-        int64_t *rows;  // [chunk_rows]
-        int64_t at;     // the bin of the row before the chunk that is traced next
+        tess_de_path_there *there; // of sequences that a chunk holds whole; NULL: one by one
+        double *ends;              // [n_chunk + 1][N_s] scores of each chunk's first row
+        double *scores;            // [chunk_rows][N_s]
+        int64_t *rows;             // [chunk_rows]
+        int64_t at;                // the bin of the row before the chunk that is traced next
     } path;
     int32_t has_nan; // among the positions
     int32_t reserved;

@@ -70,6 +70,66 @@ tess_status tess_de_engine_score(tess_de_engine *engine, int64_t chunk, int64_t 
     return piece.is_start ? TESS_OK : score(engine, chunk, &piece, &rows, NULL, here);
 }
 
+// Sequences from row at on that lie whole in front of end; their rows in first [n + 1] if it is
+// there.
+static int64_t whole_ones(const tess_de_engine *e, int64_t at, int64_t begin, int64_t end,
+                          int64_t *first)
+{
+    int64_t n = 0;
+    for (int64_t row = at; row < end; n++) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, row, begin, end);
+        if (!piece.is_start || !piece.is_end) {
+            break;
+        }
+        row += piece.n_row;
+        if (first) {
+            first[n] = piece.first - at;
+            first[n + 1] = row - at;
+        }
+    }
+    return n;
+}
+
+// Paths of n whole sequences from row at on, of which first tells the rows.
+static tess_status trace_many(tess_de_engine *e, int64_t at, int64_t n, const int64_t *first,
+                              int64_t *bins)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const int64_t n_pair = (int64_t)d->info.n_state * d->info.n_state;
+    const tess_de_piece all = {.first = at, .n_row = first[n], .is_start = true, .is_end = true};
+    tess_de_hmm_chunk rows = {.transition = d->discrete_transition};
+    TESS_TRY(bring_rows(e, &all, &rows));
+    for (int64_t i = 0; e->transition_buffer && i < n; i++) {
+        const int64_t stop = at + first[i + 1];
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at + first[i], at, stop);
+        tess_de_transition_rows(d, e->desc.design, e->sequences.first[piece.sequence], piece.n_row,
+                                e->transition_buffer + first[i] * n_pair);
+        rows.transition = e->transition_buffer;
+        rows.transition_stride = n_pair;
+    }
+    return tess_de_path_there_find(e->path.there, &rows, first, n, bins);
+}
+
+// Rows *at..end-1, as far as sequences lie in them whole and a device finds their paths.
+static tess_status trace_there(tess_de_engine *e, int64_t begin, int64_t end, int64_t *at,
+                               int64_t *bins)
+{
+    const int64_t n = e->path.there ? whole_ones(e, *at, begin, end, NULL) : 0;
+    if (n == 0) {
+        return TESS_OK;
+    }
+    const size_t bytes = (size_t)(n + 1) * sizeof(int64_t);
+    int64_t *first = tess_heap_alloc(&e->ctx->heap, bytes, TESS_TAG_SCRATCH, "paths");
+    if (!first) {
+        return TESS_E_MEMORY;
+    }
+    whole_ones(e, *at, begin, end, first);
+    const tess_status status = trace_many(e, *at, n, first, bins + (*at - begin));
+    *at += first[n];
+    tess_heap_free(&e->ctx->heap, first, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
 tess_status tess_de_engine_trace(tess_de_engine *engine, int64_t chunk, int64_t first,
                                  int64_t count)
 {
@@ -78,6 +138,10 @@ tess_status tess_de_engine_trace(tess_de_engine *engine, int64_t chunk, int64_t 
     double *spare = engine->before; // the first row's scores are the first of them all
     const int64_t end = first + count;
     for (int64_t at = first; at < end;) {
+        TESS_TRY(trace_there(engine, first, end, &at, bins));
+        if (at == end) {
+            break;
+        }
         const tess_de_piece piece = tess_de_piece_at(&engine->sequences, at, first, end);
         tess_de_hmm_chunk rows = {0};
         TESS_TRY(score(engine, chunk, &piece, &rows, engine->path.scores, spare));

@@ -103,6 +103,11 @@ void tess_de_path_destroy(tess_de_path *path)
     }
 }
 
+const tess_hmm_model *tess_de_path_model(const tess_de_path *path)
+{
+    return &path->model;
+}
+
 size_t tess_de_path_bytes(const tess_de_hmm *hmm)
 {
     const tess_hmm_model *m = &hmm->model;

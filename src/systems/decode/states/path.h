@@ -6,6 +6,7 @@
 #ifndef TESS_SYSTEMS_DECODE_PATH_H
 #define TESS_SYSTEMS_DECODE_PATH_H
 
+#include "stage/decode_hmm.h"
 #include "systems/decode/states/hmm.h"
 
 // A model whose factors are logarithms, and what it works in.
@@ -16,6 +17,9 @@ TESS_MUST_CHECK tess_status tess_de_path_create(tess_context *ctx, const tess_de
 void tess_de_path_destroy(tess_de_path *path);
 // What it holds, and for rows of covariates besides.
 size_t tess_de_path_bytes(const tess_de_hmm *hmm);
+
+// With logarithms; lives as long as the path.
+const tess_hmm_model *tess_de_path_model(const tess_de_path *path);
 
 // Scores of a chunk's rows from those of the row after it (next [N_s]), whose likelihood is one
 // more row of chunk->ll; next NULL: nothing follows. scores [n_row][N_s], or NULL where first

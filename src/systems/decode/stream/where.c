@@ -16,8 +16,8 @@ tess_status tess_decode_stream_where(tess_context *ctx, const tess_decode_detect
         snprintf(text, capacity, "likelihood, filter and smoother on %s", device->info.id);
     } else if (device == states) {
         snprintf(text, capacity,
-                 "likelihood, filter and smoother on %s, rows in runs side by side; path on the "
-                 "CPU, where rows that follow rows are faster",
+                 "likelihood, filter and smoother on %s, rows in runs side by side, and paths of "
+                 "many intervals; a single path on the CPU, where rows that follow rows are faster",
                  device->info.id);
     } else {
         snprintf(
