@@ -20,6 +20,9 @@ from clifford_networks import (  # noqa: E402
     run_module,
 )
 from tessera.clifford import lgatr  # noqa: E402
+from tessera.clifford.equivariant import _fused  # noqa: E402
+from tessera.clifford.equivariant._maps import LORENTZ  # noqa: E402
+from tessera.clifford.equivariant._norm import normalized_rows  # noqa: E402
 
 # Against lgatr in float64; of float32 the issue asks for 1e-5.
 ALLOWED = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -218,6 +221,63 @@ def test_second_derivatives() -> None:
             return block(x, s)[0][..., :3]
 
     assert torch.autograd.gradgradcheck(value, (x, s), atol=1e-4)
+
+
+@pytest.mark.parametrize("n_scalar", [0, 3, 12])
+@pytest.mark.parametrize(("dtype", "allowed"), [("float64", 1e-12), ("float32", 2e-6)])
+def test_fused_parts_are_the_plain_operations(
+    n_scalar: int, dtype: str, allowed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rows in parts of seven, of which the last is not whole.
+    torch.manual_seed(2)
+    t = getattr(torch, dtype)
+    sizes = _fused.FeedForwardSizes(2, n_scalar, 3, 2 * n_scalar, LORENTZ)
+    monkeypatch.setattr(_fused, "_CHUNK_BYTES", 7 * (48 + 2 * n_scalar) * t.itemsize)
+    n_in, n_product = 32 + n_scalar, 48 + n_scalar
+    n_hidden = 48 + 2 * n_scalar
+    drawn = [
+        torch.randn(23, n_in),
+        torch.randn(n_in + 1, 96) / 4,
+        torch.randn(n_product + 1, n_hidden) / 4,
+        torch.randn(n_hidden + 1, n_in) / 4,
+    ]
+    inputs: Any = [i.to(t).requires_grad_() for i in drawn]
+    wide: Any = [i.detach().double().requires_grad_() for i in inputs]
+    z = _fused.feed_forward(*inputs, sizes)
+    assert type(z.grad_fn).__name__ != "AddmmBackward0"  # one step of autograd
+    want = _fused.composed(*wide, sizes)
+    assert error(z, want.detach()) <= allowed
+    g = torch.randn_like(z)
+    for got, exact in zip(
+        torch.autograd.grad(z, inputs, g),
+        torch.autograd.grad(want, wide, g.double()),
+        strict=True,
+    ):
+        assert error(got, exact) <= 5 * allowed
+    rows = torch.randn(2, 23, n_in).to(t).requires_grad_()
+    exact_rows = rows.detach().double().requires_grad_()
+    z = _fused.norm_rows(rows, 2, n_scalar, LORENTZ)
+    want = normalized_rows(exact_rows, 2, n_scalar, LORENTZ)
+    g = torch.randn_like(z)
+    assert error(z, want.detach()) <= allowed
+    (got,) = torch.autograd.grad(z, rows, g)
+    (exact,) = torch.autograd.grad(want, exact_rows, g.double())
+    assert error(got, exact) <= 5 * allowed
+
+
+def test_a_block_without_fusion_gives_the_same() -> None:
+    block = make_block("block_sub")
+    block.is_fused = False
+    assert run_module(block, case_of("lgatr_block", "block_sub"), torch.float64) <= 1e-10
+    # Channels for queries and keys, and whoever watches tensors, go the plain way, too.
+    net = make_net(reinsert_mv_channels=(0, 1)).double()
+    x = torch.randn(2, 5, 2, 16, dtype=torch.float64)
+    s = torch.randn(2, 5, 3, dtype=torch.float64)
+    assert net(x, s)[0].isfinite().all()
+    net = make_net().double()
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        many = torch.func.vmap(lambda a, b: net(a, b)[0])(x, s)
+    torch.testing.assert_close(many, net(x, s)[0])
 
 
 def test_linear_twice_and_by_weights() -> None:

@@ -29,6 +29,8 @@ class ProductBilinear(nn.Module):
         Scalar channels, which enter all linear maps.
     keeps_bivectors : bool
         Keep the bivectors of the product.
+    is_part : bool
+        Whether another module arranges the weights of the factors for itself.
     """
 
     def __init__(
@@ -40,14 +42,22 @@ class ProductBilinear(nn.Module):
         in_s_channels: int = 0,
         out_s_channels: int = 0,
         keeps_bivectors: bool = True,
+        is_part: bool = False,
     ) -> None:
         super().__init__()
         hidden = out_mv_channels if hidden_mv_channels is None else hidden_mv_channels
         self.geometry = geometry
         self.keeps_bivectors = keeps_bivectors
-        self.linear_left = EquivariantLinear(in_mv_channels, hidden, geometry, in_s_channels)
+        self.linear_left = EquivariantLinear(
+            in_mv_channels, hidden, geometry, in_s_channels, is_part=is_part
+        )
         self.linear_right = EquivariantLinear(
-            in_mv_channels, hidden, geometry, in_s_channels, initialization=_near_one(in_s_channels)
+            in_mv_channels,
+            hidden,
+            geometry,
+            in_s_channels,
+            initialization=_near_one(in_s_channels),
+            is_part=is_part,
         )
         self.linear_out = EquivariantLinear(
             hidden, out_mv_channels, geometry, in_s_channels, out_s_channels

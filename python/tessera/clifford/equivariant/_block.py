@@ -13,6 +13,9 @@ from tessera.clifford.equivariant._config import (
     PrimitivesConfig,
     SelfAttentionConfig,
 )
+from tessera.clifford.equivariant._fused import norm_rows
+from tessera.clifford.equivariant._gains import Gains
+from tessera.clifford.equivariant._linear import check_inputs, pack, unpack
 from tessera.clifford.equivariant._maps import Geometry
 from tessera.clifford.equivariant._mlp import FeedForward
 from tessera.clifford.equivariant._norm import EquivariantNorm
@@ -74,6 +77,20 @@ class Block(nn.Module):
             primitives,
         )
 
+        self.is_fused = self.mlp.is_fused and self.attention.dropout is None
+        self._gains = None
+        if self.is_fused and norm_elementwise_affine:
+            self._gains = Gains(geometry, mv_channels, s_channels, self.mlp.hidden_channels)
+
+    def rows(self, rows: Tensor, **options: Any) -> Tensor:
+        """Compute packed rows, (..., item, feature); for blocks that are fused."""
+        c, s = self.mlp.config.mv_channels, self.mlp.config.s_channels
+        gain = None if self._gains is None else self._gains(self.norm1)[0]
+        z = norm_rows(rows, c, s, self.geometry)
+        rows = rows + self.attention.rows(z, gain=gain, **options)
+        gains = None if self._gains is None else self._gains(self.norm2)
+        return rows + self.mlp.rows(norm_rows(rows, c, s, self.geometry), gains)
+
     def forward(
         self,
         multivectors: Tensor,
@@ -103,6 +120,11 @@ class Block(nn.Module):
         multivectors, scalars
             Like the inputs.
         """
+        has_more = additional_qk_features_mv is not None or additional_qk_features_s is not None
+        if self.is_fused and not has_more:
+            check_inputs(self.attention.qkv_inputs, multivectors, scalars)
+            rows = self.rows(pack(multivectors, scalars), **options)
+            return unpack(rows, self.mlp.config.mv_channels, self.mlp.config.s_channels)
         mv, s = self.norm1(multivectors, scalars)
         mv, s = self.attention(
             mv, s, additional_qk_features_mv, additional_qk_features_s, **options

@@ -70,18 +70,20 @@ class Places(torch.nn.Module):
         1 + the number of the weight at every place, negative for its negative, 0 for zero.
     n_weight : int
         How many weights there are.
+    n_constant : int
+        How many of them, the last ones, get no gradient.
     """
 
     where: Tensor
     places: Tensor
     signs: Tensor
 
-    def __init__(self, labels: Labels, n_weight: int) -> None:
+    def __init__(self, labels: Labels, n_weight: int, n_constant: int = 0) -> None:
         super().__init__()
         self.shape = labels.shape
         flat = labels.ravel()
         index = np.where(flat < 0, n_weight - flat, flat)
-        used = np.flatnonzero(flat)
+        used = np.flatnonzero((flat != 0) & (np.abs(flat) <= n_weight - n_constant))
         owner = np.abs(flat[used]) - 1
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=n_weight)

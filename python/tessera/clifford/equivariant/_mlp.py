@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from tessera import _core
 from tessera.clifford.equivariant._bilinear import JoinBilinear, ProductBilinear
 from tessera.clifford.equivariant._config import MLPConfig, PrimitivesConfig
+from tessera.clifford.equivariant._dense import Places
 from tessera.clifford.equivariant._dropout import GradeDropout
+from tessera.clifford.equivariant._fused import FeedForwardSizes, feed_forward
 from tessera.clifford.equivariant._gate import EquivariantGate
 from tessera.clifford.equivariant._linear import EquivariantLinear
 from tessera.clifford.equivariant._maps import Geometry
 
 __all__ = ["FeedForward"]
+
+
+def _can_fuse(config: MLPConfig, primitives: PrimitivesConfig) -> bool:
+    """Say whether the part is one that _fused has as a whole."""
+    return (
+        config.num_layers_mlp == 2
+        and config.nonlinearity == "gelu"
+        and config.dropout_prob is None
+        and primitives.geometric_product
+        and primitives.bivector
+    )
 
 
 class FeedForward(nn.Module):
@@ -56,6 +70,7 @@ class FeedForward(nn.Module):
                 layers.append(JoinBilinear(mv[0], mv[1], geometry, **sizes))
             elif i == 0 and primitives.geometric_product:
                 keeps = primitives.bivector
+                sizes["is_part"] = _can_fuse(config, primitives)
                 layers.append(
                     ProductBilinear(mv[0], mv[1], geometry, keeps_bivectors=keeps, **sizes)
                 )
@@ -65,6 +80,35 @@ class FeedForward(nn.Module):
             if config.dropout_prob is not None:
                 layers.append(GradeDropout(config.dropout_prob))
         self.layers = nn.ModuleList(layers)
+        self.is_fused = geometry.signs == "+---" and _can_fuse(config, primitives)
+        self._pair_places = self._make_pair() if self.is_fused else None
+
+    @property
+    def hidden_channels(self) -> int:
+        """Multivector channels of the product."""
+        return self.config.mlp_ratio * self.config.mv_channels
+
+    def _make_pair(self) -> Places:
+        left, right = self.layers[0].linear_left, self.layers[0].linear_right
+        labels = np.concatenate([left.labels(), right.labels(left.n_weight)], axis=1)
+        return Places(labels, left.n_weight + right.n_weight)
+
+    def rows(self, rows: Tensor, gains: tuple[Tensor, Tensor] | None) -> Tensor:
+        """Compute packed rows, with gains of the inputs of both factors and of their product."""
+        first, last = self.layers[0], self.layers[-1]
+        assert self._pair_places is not None
+        pair = self._pair_places([*first.linear_left.weights(), *first.linear_right.weights()])
+        out = first.linear_out.matrix()
+        if gains is not None:
+            pair, out = pair * gains[0], out * gains[1]
+        sizes = FeedForwardSizes(
+            self.config.mv_channels,
+            self.config.s_channels,
+            first.linear_out.out_mv_channels,
+            first.linear_out.out_s_channels,
+            self.geometry,
+        )
+        return feed_forward(rows, pair, out, last.matrix(), sizes)
 
     def forward(
         self, multivectors: Tensor, scalars: Tensor | None = None, **options: Any

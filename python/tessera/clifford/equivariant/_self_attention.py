@@ -17,6 +17,7 @@ from tessera.clifford.equivariant._attention import (
 from tessera.clifford.equivariant._config import SelfAttentionConfig
 from tessera.clifford.equivariant._dense import Places
 from tessera.clifford.equivariant._dropout import GradeDropout
+from tessera.clifford.equivariant._fused import norm_rows
 from tessera.clifford.equivariant._linear import (
     EquivariantLinear,
     check_inputs,
@@ -25,7 +26,6 @@ from tessera.clifford.equivariant._linear import (
     unpack,
 )
 from tessera.clifford.equivariant._maps import Geometry
-from tessera.clifford.equivariant._norm import normalized_rows
 
 __all__ = ["SelfAttention"]
 
@@ -108,6 +108,11 @@ class SelfAttention(nn.Module):
             ]
         return [(m.in_linear, 3, n_head, True)]
 
+    @property
+    def qkv_inputs(self) -> EquivariantLinear:
+        """The linear layer that the inputs have to fit."""
+        return self._inputs()[0][0]
+
     def _arranged(
         self, linear: EquivariantLinear, n_part: int, n_head: int, has_queries: bool
     ) -> Places:
@@ -117,7 +122,9 @@ class SelfAttention(nn.Module):
             labels = labels * query_signs(self.geometry, n_part, n_head, c, s)
         return Places(labels, linear.n_weight)
 
-    def _project(self, rows: Tensor, more: Tensor | None) -> list[Tensor]:
+    def _project(
+        self, rows: Tensor, more: Tensor | None, gain: Tensor | None
+    ) -> list[Tensor]:
         """Return packed queries, keys and values, (..., item, head, feature)."""
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
         width = 16 * c + s
@@ -126,17 +133,41 @@ class SelfAttention(nn.Module):
             self._inputs(), self._in_places, strict=True
         ):
             full = rows if more is None or linear.n_in == rows.shape[-1] else more
-            z = times(full, places(linear.weights()), False)
+            matrix = places(linear.weights())
+            z = times(full, matrix if gain is None else matrix * gain, False)
             z = z.view(*z.shape[:-1], n_part, n_head, width)
             if self.config.normalizes:
-                z = normalized_rows(z, c, s, self.geometry)
+                z = norm_rows(z, c, s, self.geometry)
             found += [z[..., part, :, :] for part in range(n_part)]
         return found
 
-    def rows(self, rows: Tensor, more: Tensor | None = None, **options: Any) -> Tensor:
-        """Attend on packed rows, (..., item, feature); more: with additional features."""
+    def rows(
+        self,
+        rows: Tensor,
+        more: Tensor | None = None,
+        gain: Tensor | None = None,
+        **options: Any,
+    ) -> Tensor:
+        """Attend on packed rows, (..., item, feature).
+
+        Parameters
+        ----------
+        rows : torch.Tensor, shape (..., item, feature)
+            Packed rows.
+        more : torch.Tensor, optional
+            The same with additional features of queries and keys.
+        gain : torch.Tensor, shape (feature + 1, 1), optional
+            Factors of the rows, and 1.
+        **options
+            Of ``torch.nn.functional.scaled_dot_product_attention``.
+
+        Returns
+        -------
+        torch.Tensor
+            Packed rows.
+        """
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
-        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, more))
+        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, more, gain))
         if self._is_signed:
             z = attend(q, k, v, **options)
         else:
@@ -183,7 +214,7 @@ class SelfAttention(nn.Module):
         more = with_more(
             multivectors, scalars, additional_qk_features_mv, additional_qk_features_s
         )
-        check_inputs(self._inputs()[0][0], *more)
+        check_inputs(self.qkv_inputs, *more)
         is_more = more[0] is not multivectors or more[1] is not scalars
         z = self.rows(pack(multivectors, scalars), pack(*more) if is_more else None, **options)
         mv, s = unpack(z, self.out_linear.out_mv_channels, self.out_linear.out_s_channels)

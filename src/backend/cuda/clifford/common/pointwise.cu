@@ -72,13 +72,34 @@ struct point_args {
     int32_t activation;
     int32_t metric;
     int32_t lanes;
+    int32_t is_packed; // f32 with the components of a feature side by side, aligned to 16 bytes
 };
+
+// Networks with components last read a feature in words of four: one item at a time, a warp would
+// touch as many lines as it has lanes with every load.
+template <int D, typename C>
+constexpr bool can_pack = sizeof(C) == 4 && D >= 4;
 
 template <int D, typename C>
 __device__ __forceinline__ void load_point(const point_args<D> &a, const tess_cl_view &view,
                                            int64_t row, int64_t n, C (&items)[D])
 {
     const int64_t at = row * view.stride[1] + n * view.stride[2];
+    if constexpr (can_pack<D, C>) {
+        if (a.is_packed) {
+            const float4 *from =
+                reinterpret_cast<const float4 *>(static_cast<const float *>(view.data) + at);
+#pragma unroll
+            for (int q = 0; q < D / 4; q++) {
+                const float4 four = from[q];
+                items[4 * q] = four.x;
+                items[4 * q + 1] = four.y;
+                items[4 * q + 2] = four.z;
+                items[4 * q + 3] = four.w;
+            }
+            return;
+        }
+    }
 #pragma unroll
     for (int k = 0; k < D; k++) {
         items[k] = load_item<C>(view.data, a.dtype, at + k * view.stride[0]);
@@ -91,6 +112,17 @@ __device__ __forceinline__ void store_point(const point_args<D> &a, const tess_c
 {
     if (view.data != nullptr) {
         const int64_t at = row * view.stride[1] + n * view.stride[2];
+        if constexpr (can_pack<D, C>) {
+            if (a.is_packed) {
+                float4 *to = reinterpret_cast<float4 *>(static_cast<float *>(view.data) + at);
+#pragma unroll
+                for (int q = 0; q < D / 4; q++) {
+                    to[q] = make_float4(items[4 * q], items[4 * q + 1], items[4 * q + 2],
+                                        items[4 * q + 3]);
+                }
+                return;
+            }
+        }
 #pragma unroll
         for (int k = 0; k < D; k++) {
             store_item<C>(view.data, a.dtype, at + k * view.stride[0], items[k]);
@@ -317,6 +349,13 @@ __global__ void __launch_bounds__(point_threads)
     }
 }
 
+bool is_packed_view(const tess_cl_view &view)
+{
+    return view.data == nullptr ||
+           (view.stride[0] == 1 && view.stride[1] % 4 == 0 && view.stride[2] % 4 == 0 &&
+            reinterpret_cast<uintptr_t>(view.data) % 16 == 0);
+}
+
 template <int D>
 point_args<D> make_args(const tess_stage_clifford_norm &s)
 {
@@ -339,6 +378,10 @@ point_args<D> make_args(const tess_stage_clifford_norm &s)
     a.dtype = s.problem.dtype;
     a.activation = s.problem.activation;
     a.metric = s.problem.norm_metric;
+    a.is_packed = s.problem.dtype == TESS_F32 && is_packed_view(s.x) && is_packed_view(s.out) &&
+                  is_packed_view(s.grad_out) && is_packed_view(s.grad_x) &&
+                  is_packed_view(s.cotangent) && is_packed_view(s.d_grad_out) &&
+                  is_packed_view(s.d_x);
     return a;
 }
 

@@ -1,0 +1,225 @@
+"""Parts of a block as one step of autograd each, on packed rows.
+
+They keep little: the feed-forward part its input and the result of its second linear map, from
+which the pass backward makes the rest again, some rows at a time. Where second derivatives are
+wanted, the pass backward goes through the plain operations, which have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from tessera.clifford import _torch, _torch_eager
+from tessera.clifford.equivariant import _native as native
+from tessera.clifford.equivariant._gate import gated
+from tessera.clifford.equivariant._linear import pack, times, unpack
+from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
+from tessera.clifford.equivariant._norm import normalized_rows
+
+__all__ = ["FeedForwardSizes", "feed_forward", "is_plain", "norm_rows"]
+
+_CHUNK_BYTES = 32 << 20  # of one array of hidden rows
+
+
+class FeedForwardSizes(NamedTuple):
+    """Channels and scalars of rows, channels of products, scalars beside them."""
+
+    c: int
+    s: int
+    hidden_c: int
+    hidden_s: int
+    geometry: Geometry
+
+
+def is_plain(*tensors: Tensor) -> bool:
+    """Say whether nobody but autograd watches, and all tensors are of one type and device."""
+    first = tensors[0]
+    return (
+        not torch.compiler.is_compiling()
+        and _torch._is_plain(tensors)
+        and not torch.is_autocast_enabled(first.device.type)
+        and all(t.dtype == first.dtype and t.device == first.device for t in tensors)
+        and not _torch_eager.has_tangents(tensors)
+    )
+
+
+def _through(
+    compute: Callable[..., Tensor], inputs: tuple[Any, ...], wanted: Any, grad: Tensor
+) -> list[Any]:
+    """Return gradients that can be differentiated again, None where none is wanted."""
+    with torch.enable_grad():
+        z = compute(*inputs)
+        places = [i for i, is_wanted in enumerate(wanted) if is_wanted]
+        found = torch.autograd.grad(z, [inputs[i] for i in places], grad, create_graph=True)
+    gradients: list[Any] = [None] * len(inputs)
+    for i, g in zip(places, found, strict=True):
+        gradients[i] = g
+    return gradients
+
+
+class _NormRows(torch.autograd.Function):
+    """Norms of packed rows."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.sizes = (c, s, geometry)
+        return native.norm(rows, c, geometry)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (rows,) = ctx.saved_tensors
+        c, s, geometry = ctx.sizes
+        if torch.is_grad_enabled():
+            found = _through(
+                lambda x: normalized_rows(x, c, s, geometry), (rows,), (True,), gradients[0]
+            )
+            return found[0], None, None, None
+        return native.norm_back(rows, gradients[0].contiguous(), c, geometry), None, None, None
+
+
+def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
+    """Normalise packed rows, (..., 16 c + s)."""
+    if not is_plain(rows):
+        return normalized_rows(rows, c, s, geometry)
+    flat = rows.reshape(-1, rows.shape[-1])
+    z: Tensor = _NormRows.apply(flat, c, s, geometry)
+    return z.view(rows.shape)
+
+
+def _chunks(n_row: int, n: FeedForwardSizes, item: int) -> Iterator[slice]:
+    width = (N_COMPONENT * n.hidden_c + max(n.hidden_s, n.s)) * item
+    step = max(_CHUNK_BYTES // width, 1)
+    for first in range(0, n_row, step):
+        yield slice(first, min(first + step, n_row))
+
+
+class _FeedForward(torch.autograd.Function):
+    """Product of two linear maps, a third, norm, gate, and a fourth."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes
+    ) -> Tensor:
+        hidden = rows.new_empty(rows.shape[0], out.shape[1])
+        z = rows.new_empty(rows.shape[0], last.shape[1])
+        for part in _chunks(rows.shape[0], n, rows.itemsize):
+            x = rows[part]
+            scalars = native.scalars_of(x, n.c)
+            product = native.product(*_factors(x, pair), scalars, n.hidden_c, n.geometry)
+            torch.addmm(out[-1], product, out[:-1], out=hidden[part])
+            del product
+            unit = native.norm(hidden[part], n.hidden_c, n.geometry)
+            open_ = native.gate(unit, n.hidden_c, n.geometry)
+            torch.addmm(last[-1], open_, last[:-1], out=z[part])
+        ctx.save_for_backward(rows, pair, out, last, hidden)
+        ctx.sizes = n
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        *inputs, hidden = ctx.saved_tensors
+        n = ctx.sizes
+        if torch.is_grad_enabled():
+            wanted = ctx.needs_input_grad[:4]
+
+            def compute(*four: Tensor) -> Tensor:
+                return composed(four[0], four[1], four[2], four[3], n)
+
+            return *_through(compute, tuple(inputs), wanted, gradients[0]), None
+        rows, pair, out, last = inputs
+        gz = gradients[0].contiguous()
+        sums = [torch.zeros_like(m) for m in (pair, out, last)]
+        g_rows = torch.empty_like(rows)
+        for part in _chunks(rows.shape[0], n, rows.itemsize):
+            _feed_back(rows[part], hidden[part], gz[part], (pair, out, last), sums, g_rows[part], n)
+        return g_rows, *sums, None
+
+
+def _factors(x: Tensor, pair: Tensor) -> tuple[Tensor, Tensor]:
+    """Return both factors of the product, each in memory of its own."""
+    left, right = pair.chunk(2, 1)
+    return torch.addmm(left[-1], x, left[:-1]), torch.addmm(right[-1], x, right[:-1])
+
+
+def _add(sums: Tensor, x: Tensor, g: Tensor) -> None:
+    """Add what rows x and gradients g give to the gradient of a packed matrix."""
+    sums[:-1].addmm_(x.T, g)
+    sums[-1].add_(g.sum(0))
+
+
+def _feed_back(
+    x: Tensor,
+    hidden: Tensor,
+    gz: Tensor,
+    matrices: tuple[Tensor, Tensor, Tensor],
+    sums: list[Tensor],
+    g_x: Tensor,
+    n: FeedForwardSizes,
+) -> None:
+    pair, out, last = matrices
+    c, geometry = n.hidden_c, n.geometry
+    unit = native.norm(hidden, c, geometry)
+    _add(sums[2], native.gate(unit, c, geometry), gz)
+    g = native.gate_back(unit, torch.mm(gz, last[:-1].T), c, geometry)
+    del unit
+    g = native.norm_back(hidden, g, c, geometry)
+    factors = _factors(x, pair)
+    _add(sums[1], native.product(*factors, native.scalars_of(x, n.c), c, geometry), g)
+    g = torch.mm(g, out[:-1].T)
+    g_left, g_right = native.product_back(*factors, g, c, geometry)
+    del factors
+    sums_left, sums_right = sums[0].chunk(2, 1)
+    _add(sums_left, x, g_left)
+    _add(sums_right, x, g_right)
+    left, right = pair[:-1].chunk(2, 1)
+    torch.mm(g_left, left.T, out=g_x)
+    g_x.addmm_(g_right, right.T)
+    if n.s:
+        native.scalars_of(g_x, n.c).add_(native.scalars_of(g, c))
+
+
+def composed(
+    rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes
+) -> Tensor:
+    """Return the feed-forward part of plain operations."""
+    left, right = times(rows, pair, True).chunk(2, -1)
+    shape = (n.hidden_c, N_COMPONENT)
+    product = n.geometry.algebra.geometric_product(
+        left.unflatten(-1, shape), right.unflatten(-1, shape)
+    )
+    scalars = rows[..., N_COMPONENT * n.c :] if n.s else None
+    hidden = times(pack(product, scalars), out, True)
+    unit = normalized_rows(hidden, n.hidden_c, n.hidden_s, n.geometry)
+    open_ = pack(*gated(*unpack(unit, n.hidden_c, n.hidden_s), n.geometry, "gelu"))
+    return times(open_, last, True)
+
+
+def feed_forward(
+    rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes
+) -> Tensor:
+    """Return norm, gate and linear map of a linear map of the product of two linear maps.
+
+    Parameters
+    ----------
+    rows : torch.Tensor, shape (..., 16 c + s)
+        Packed rows.
+    pair, out, last : torch.Tensor
+        Packed matrices with their biases: to both factors side by side, of the product, of what
+        was gated.
+    n : FeedForwardSizes
+        Sizes.
+
+    Returns
+    -------
+    torch.Tensor
+        Packed rows.
+    """
+    if not is_plain(rows, pair, out, last):
+        return composed(rows, pair, out, last, n)
+    z: Tensor = _FeedForward.apply(rows.reshape(-1, rows.shape[-1]), pair, out, last, n)
+    return z.view(*rows.shape[:-1], z.shape[-1])
