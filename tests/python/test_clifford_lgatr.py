@@ -243,9 +243,9 @@ def test_fused_parts_are_the_plain_operations(
     ]
     inputs: Any = [i.to(t).requires_grad_() for i in drawn]
     wide: Any = [i.detach().double().requires_grad_() for i in inputs]
-    z = _fused.feed_forward(*inputs, sizes)
+    z = _fused.feed_forward(inputs[0], inputs[1], inputs[2], inputs[3], sizes)
     assert type(z.grad_fn).__name__ != "AddmmBackward0"  # one step of autograd
-    want = _fused.composed(*wide, sizes)
+    want = _fused.composed(wide[0], wide[1], wide[2], wide[3], sizes)
     assert error(z, want.detach()) <= allowed
     g = torch.randn_like(z)
     for got, exact in zip(

@@ -30,7 +30,7 @@ class ProductBilinear(nn.Module):
     keeps_bivectors : bool
         Keep the bivectors of the product.
     is_part : bool
-        Whether another module arranges the weights of the factors for itself.
+        Whether another module arranges the weights for itself.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ProductBilinear(nn.Module):
             is_part=is_part,
         )
         self.linear_out = EquivariantLinear(
-            hidden, out_mv_channels, geometry, in_s_channels, out_s_channels
+            hidden, out_mv_channels, geometry, in_s_channels, out_s_channels, is_part=is_part
         )
         self.norm = EquivariantNorm(geometry)
 

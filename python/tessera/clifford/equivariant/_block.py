@@ -13,8 +13,9 @@ from tessera.clifford.equivariant._config import (
     PrimitivesConfig,
     SelfAttentionConfig,
 )
+from tessera.clifford.equivariant._dense import Matrices
 from tessera.clifford.equivariant._fused import norm_rows
-from tessera.clifford.equivariant._gains import Gains
+from tessera.clifford.equivariant._gains import gain_labels
 from tessera.clifford.equivariant._linear import check_inputs, pack, unpack
 from tessera.clifford.equivariant._maps import Geometry
 from tessera.clifford.equivariant._mlp import FeedForward
@@ -68,6 +69,7 @@ class Block(nn.Module):
                 dropout_prob=dropout_prob,
             ),
             geometry,
+            is_part=True,
         )
         self.mlp = FeedForward(
             replace(
@@ -78,18 +80,49 @@ class Block(nn.Module):
         )
 
         self.is_fused = self.mlp.is_fused and self.attention.dropout is None
-        self._gains = None
-        if self.is_fused and norm_elementwise_affine:
-            self._gains = Gains(geometry, mv_channels, s_channels, self.mlp.hidden_channels)
+        self._matrices = self._arrange() if self.is_fused else None
+        self.register_buffer("_one", torch.ones(1), persistent=False)
+
+    _one: Tensor
+
+    def _weights(self) -> list[Tensor]:
+        """Return the weights of all matrices, then the gains and 1."""
+        found = [*self.attention.weights(), *self.mlp.weights()]
+        if self.norm1.weight_mv is not None:
+            for norm in (self.norm1, self.norm2):
+                found += [norm.weight_mv, norm.weight_s]
+            found.append(self._one.to(self.norm1.weight_mv.dtype))
+        return found
+
+    def _arrange(self) -> Matrices:
+        """Give the weights of the block their places: all matrices are spread at once."""
+        matrices = self.attention.labels()
+        n = self.attention.n_weight
+        behind = self.mlp.labels(n)
+        n += self.mlp.n_weight
+        if self.norm1.weight_mv is None:
+            return Matrices([*matrices, *behind], n)
+        sizes = (self.geometry, self.mlp.config.mv_channels, self.mlp.config.s_channels)
+        n_gain = self.norm1.weight_mv.numel() + self.norm1.weight_s.numel()
+        hidden = self.mlp.hidden_channels
+        gain, _ = gain_labels(*sizes, hidden, n, n + 2 * n_gain)
+        gains = gain_labels(*sizes, hidden, n + n_gain, n + 2 * n_gain)
+        return Matrices([gain, *matrices, *gains, *behind], n + 2 * n_gain + 1, n_constant=1)
 
     def rows(self, rows: Tensor, **options: Any) -> Tensor:
         """Compute packed rows, (..., item, feature); for blocks that are fused."""
         c, s = self.mlp.config.mv_channels, self.mlp.config.s_channels
-        gain = None if self._gains is None else self._gains(self.norm1)[0]
+        assert self._matrices is not None
+        *matrices, pair, out, last = self._matrices(self._weights())
+        gain = gains = None
+        if self.norm1.weight_mv is not None:
+            gain, *matrices = matrices
+            *matrices, to_pair, to_out = matrices
+            gains = (to_pair, to_out)
         z = norm_rows(rows, c, s, self.geometry)
-        rows = rows + self.attention.rows(z, gain=gain, **options)
-        gains = None if self._gains is None else self._gains(self.norm2)
-        return rows + self.mlp.rows(norm_rows(rows, c, s, self.geometry), gains)
+        rows = rows + self.attention.rows(z, matrices, gain=gain, **options)
+        z = norm_rows(rows, c, s, self.geometry)
+        return rows + self.mlp.rows(z, [pair, out, last], gains)
 
     def forward(
         self,

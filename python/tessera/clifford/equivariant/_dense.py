@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["Places", "spread"]
+__all__ = ["Labels", "Matrices", "Places"]
 
 Labels = npt.NDArray[np.int64]
 
@@ -103,10 +103,29 @@ class Places(torch.nn.Module):
     def forward(self, weights: Sequence[Tensor]) -> Tensor:
         """Spread weights, joined in the order in which they were numbered."""
         flat = torch.cat([w.reshape(-1) for w in weights])
-        return spread(flat, self.where, self.places, self.signs).view(self.shape)
+        found: Tensor = _Spread.apply(flat, self.where, self.places, self.signs)
+        return found.view(self.shape)
 
 
-def spread(weights: Tensor, where: Tensor, places: Tensor, signs: Tensor) -> Tensor:
-    """Return weights in their places, flat."""
-    found: Tensor = _Spread.apply(weights, where, places, signs)
-    return found
+class Matrices(torch.nn.Module):
+    """Several matrices of one list of weights, spread at once.
+
+    Parameters
+    ----------
+    labels : sequence of arrays of int
+        Of each matrix.
+    n_weight, n_constant : int
+        As of :class:`Places`.
+    """
+
+    def __init__(self, labels: Sequence[Labels], n_weight: int, n_constant: int = 0) -> None:
+        super().__init__()
+        self.shapes = [one.shape for one in labels]
+        self.sizes = [one.size for one in labels]
+        flat = np.concatenate([one.ravel() for one in labels])
+        self.places = Places(flat, n_weight, n_constant)
+
+    def forward(self, weights: Sequence[Tensor]) -> list[Tensor]:
+        """Return the matrices."""
+        parts = self.places(weights).split(self.sizes)
+        return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tessera import _core
 from tessera.clifford.equivariant._bilinear import JoinBilinear, ProductBilinear
 from tessera.clifford.equivariant._config import MLPConfig, PrimitivesConfig
-from tessera.clifford.equivariant._dense import Places
+from tessera.clifford.equivariant._dense import Labels
 from tessera.clifford.equivariant._dropout import GradeDropout
 from tessera.clifford.equivariant._fused import FeedForwardSizes, feed_forward
 from tessera.clifford.equivariant._gate import EquivariantGate
@@ -58,6 +58,7 @@ class FeedForward(nn.Module):
         primitives = primitives or PrimitivesConfig()
         self.config = config
         self.geometry = geometry
+        self.is_fused = geometry.signs == "+---" and _can_fuse(config, primitives)
         inner = config.num_layers_mlp - 1
         mv = [config.mv_channels, *[config.mlp_ratio * config.mv_channels] * inner]
         s = [config.s_channels, *[config.mlp_ratio * config.s_channels] * inner]
@@ -70,45 +71,83 @@ class FeedForward(nn.Module):
                 layers.append(JoinBilinear(mv[0], mv[1], geometry, **sizes))
             elif i == 0 and primitives.geometric_product:
                 keeps = primitives.bivector
-                sizes["is_part"] = _can_fuse(config, primitives)
                 layers.append(
-                    ProductBilinear(mv[0], mv[1], geometry, keeps_bivectors=keeps, **sizes)
+                    ProductBilinear(
+                        mv[0],
+                        mv[1],
+                        geometry,
+                        keeps_bivectors=keeps,
+                        is_part=self.is_fused,
+                        **sizes,
+                    )
                 )
             else:
                 layers.append(EquivariantGate(geometry, config.nonlinearity))
+                sizes["is_part"] = self.is_fused
                 layers.append(EquivariantLinear(mv[i], mv[i + 1], geometry, **sizes))
             if config.dropout_prob is not None:
                 layers.append(GradeDropout(config.dropout_prob))
         self.layers = nn.ModuleList(layers)
-        self.is_fused = geometry.signs == "+---" and _can_fuse(config, primitives)
-        self._pair_places = self._make_pair() if self.is_fused else None
 
     @property
     def hidden_channels(self) -> int:
         """Multivector channels of the product."""
         return self.config.mlp_ratio * self.config.mv_channels
 
-    def _make_pair(self) -> Places:
-        left, right = self.layers[0].linear_left, self.layers[0].linear_right
-        labels = np.concatenate([left.labels(), right.labels(left.n_weight)], axis=1)
-        return Places(labels, left.n_weight + right.n_weight)
+    def _linears(self) -> list[EquivariantLinear]:
+        """Return the linear layers of a part that is fused."""
+        first: Any = self.layers[0]
+        last: Any = self.layers[-1]
+        return [first.linear_left, first.linear_right, first.linear_out, last]
 
-    def rows(self, rows: Tensor, gains: tuple[Tensor, Tensor] | None) -> Tensor:
-        """Compute packed rows, with gains of the inputs of both factors and of their product."""
-        first, last = self.layers[0], self.layers[-1]
-        assert self._pair_places is not None
-        pair = self._pair_places([*first.linear_left.weights(), *first.linear_right.weights()])
-        out = first.linear_out.matrix()
+    @property
+    def n_weight(self) -> int:
+        """How many weights the linear layers have."""
+        return sum(linear.n_weight for linear in self._linears())
+
+    def weights(self) -> list[Tensor]:
+        """Return what :meth:`labels` numbers, in its order."""
+        return [w for linear in self._linears() for w in linear.weights()]
+
+    def labels(self, first: int = 0) -> list[Labels]:
+        """Return the numbers of the weights in packed matrices: of both factors, and behind."""
+        found = []
+        for linear in self._linears():
+            found.append(linear.labels(first))
+            first += linear.n_weight
+        return [np.concatenate(found[:2], axis=1), *found[2:]]
+
+    def rows(
+        self, rows: Tensor, matrices: list[Tensor], gains: tuple[Tensor, Tensor] | None
+    ) -> Tensor:
+        """Compute packed rows.
+
+        Parameters
+        ----------
+        rows : torch.Tensor, shape (..., feature)
+            Packed rows.
+        matrices : list of torch.Tensor
+            With the weights as :meth:`labels` has them.
+        gains : tuple of torch.Tensor or None
+            Factors of the rows of the first and of the second matrix.
+
+        Returns
+        -------
+        torch.Tensor
+            Packed rows.
+        """
+        pair, out, last = matrices
         if gains is not None:
             pair, out = pair * gains[0], out * gains[1]
+        linear = self._linears()[2]
         sizes = FeedForwardSizes(
             self.config.mv_channels,
             self.config.s_channels,
-            first.linear_out.out_mv_channels,
-            first.linear_out.out_s_channels,
+            linear.out_mv_channels,
+            linear.out_s_channels,
             self.geometry,
         )
-        return feed_forward(rows, pair, out, last.matrix(), sizes)
+        return feed_forward(rows, pair, out, last, sizes)
 
     def forward(
         self, multivectors: Tensor, scalars: Tensor | None = None, **options: Any

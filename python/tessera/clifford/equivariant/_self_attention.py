@@ -15,7 +15,7 @@ from tessera.clifford.equivariant._attention import (
     query_signs,
 )
 from tessera.clifford.equivariant._config import SelfAttentionConfig
-from tessera.clifford.equivariant._dense import Places
+from tessera.clifford.equivariant._dense import Labels, Matrices
 from tessera.clifford.equivariant._dropout import GradeDropout
 from tessera.clifford.equivariant._fused import norm_rows
 from tessera.clifford.equivariant._linear import (
@@ -67,9 +67,13 @@ class SelfAttention(nn.Module):
         Sizes and options.
     geometry : Geometry
         The algebra.
+    is_part : bool
+        Whether another module arranges the weights.
     """
 
-    def __init__(self, config: SelfAttentionConfig, geometry: Geometry) -> None:
+    def __init__(
+        self, config: SelfAttentionConfig, geometry: Geometry, is_part: bool = False
+    ) -> None:
         super().__init__()
         self.config = config
         self.geometry = geometry
@@ -89,13 +93,7 @@ class SelfAttention(nn.Module):
         self._is_signed = geometry.signs == "+---"
         self.dropout = None if config.dropout_prob is None else GradeDropout(config.dropout_prob)
         self.head_scale = nn.Parameter(torch.ones(n_head)) if config.head_scale else None
-        self._in_places = nn.ModuleList(
-            self._arranged(linear, n_part, heads, first)
-            for linear, n_part, heads, first in self._inputs()
-        )
-        labels = self.out_linear.labels()
-        labels[:-1] = labels[head_rows(n_head, c, s)]
-        self._out_places = Places(labels, self.out_linear.n_weight)
+        self._matrices = None if is_part else Matrices(self.labels(), self.n_weight)
 
     def _inputs(self) -> list[tuple[EquivariantLinear, int, int, bool]]:
         """Return linear layers, how many parts and heads they make, whether queries come first."""
@@ -113,27 +111,50 @@ class SelfAttention(nn.Module):
         """The linear layer that the inputs have to fit."""
         return self._inputs()[0][0]
 
-    def _arranged(
-        self, linear: EquivariantLinear, n_part: int, n_head: int, has_queries: bool
-    ) -> Places:
+    def _linears(self) -> list[EquivariantLinear]:
+        return [*(linear for linear, *_ in self._inputs()), self.out_linear]
+
+    @property
+    def n_weight(self) -> int:
+        """How many weights the linear layers have."""
+        return sum(linear.n_weight for linear in self._linears())
+
+    def weights(self) -> list[Tensor]:
+        """Return what :meth:`labels` numbers, in its order."""
+        return [w for linear in self._linears() for w in linear.weights()]
+
+    def labels(self, first: int = 0) -> list[Labels]:
+        """Return the numbers of the weights in the packed matrices: to the heads, and back."""
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
-        labels = linear.labels()[:, head_columns(n_part, n_head, c, s)]
-        if has_queries and self._is_signed:
-            labels = labels * query_signs(self.geometry, n_part, n_head, c, s)
-        return Places(labels, linear.n_weight)
+        found = []
+        for linear, n_part, n_head, has_queries in self._inputs():
+            labels = linear.labels(first)[:, head_columns(n_part, n_head, c, s)]
+            if has_queries and self._is_signed:
+                labels = labels * query_signs(self.geometry, n_part, n_head, c, s)
+            found.append(labels)
+            first += linear.n_weight
+        labels = self.out_linear.labels(first)
+        labels[:-1] = labels[head_rows(self.config.num_heads, c, s)]
+        return [*found, labels]
+
+    def matrices(self) -> list[Tensor]:
+        """Return the packed matrices."""
+        if self._matrices is None:
+            self._matrices = Matrices(self.labels(), self.n_weight).to(
+                self.out_linear.weight.device
+            )
+        found: list[Tensor] = self._matrices(self.weights())
+        return found
 
     def _project(
-        self, rows: Tensor, more: Tensor | None, gain: Tensor | None
+        self, rows: Tensor, matrices: list[Tensor], more: Tensor | None, gain: Tensor | None
     ) -> list[Tensor]:
         """Return packed queries, keys and values, (..., item, head, feature)."""
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
         width = 16 * c + s
         found = []
-        for (linear, n_part, n_head, _), places in zip(
-            self._inputs(), self._in_places, strict=True
-        ):
+        for (linear, n_part, n_head, _), matrix in zip(self._inputs(), matrices, strict=True):
             full = rows if more is None or linear.n_in == rows.shape[-1] else more
-            matrix = places(linear.weights())
             z = times(full, matrix if gain is None else matrix * gain, False)
             z = z.view(*z.shape[:-1], n_part, n_head, width)
             if self.config.normalizes:
@@ -144,6 +165,7 @@ class SelfAttention(nn.Module):
     def rows(
         self,
         rows: Tensor,
+        matrices: list[Tensor],
         more: Tensor | None = None,
         gain: Tensor | None = None,
         **options: Any,
@@ -154,6 +176,8 @@ class SelfAttention(nn.Module):
         ----------
         rows : torch.Tensor, shape (..., item, feature)
             Packed rows.
+        matrices : list of torch.Tensor
+            As of :meth:`matrices`.
         more : torch.Tensor, optional
             The same with additional features of queries and keys.
         gain : torch.Tensor, shape (feature + 1, 1), optional
@@ -167,7 +191,7 @@ class SelfAttention(nn.Module):
             Packed rows.
         """
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
-        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, more, gain))
+        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, matrices[:-1], more, gain))
         if self._is_signed:
             z = attend(q, k, v, **options)
         else:
@@ -181,9 +205,7 @@ class SelfAttention(nn.Module):
         if self.head_scale is not None:
             z = z * self.head_scale[:, None, None].to(z.dtype)
         z = z.transpose(-3, -2).flatten(-2)
-        return times(
-            z, self._out_places(self.out_linear.weights()), self.out_linear.has_bias
-        )
+        return times(z, matrices[-1], self.out_linear.has_bias)
 
     def forward(
         self,
@@ -216,7 +238,8 @@ class SelfAttention(nn.Module):
         )
         check_inputs(self.qkv_inputs, *more)
         is_more = more[0] is not multivectors or more[1] is not scalars
-        z = self.rows(pack(multivectors, scalars), pack(*more) if is_more else None, **options)
+        full = pack(*more) if is_more else None
+        z = self.rows(pack(multivectors, scalars), self.matrices(), full, **options)
         mv, s = unpack(z, self.out_linear.out_mv_channels, self.out_linear.out_s_channels)
         return (mv, s) if self.dropout is None else self.dropout(mv, s)
 
