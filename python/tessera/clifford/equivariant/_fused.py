@@ -22,7 +22,8 @@ from tessera.clifford.equivariant._norm import normalized_rows
 
 __all__ = ["FeedForwardSizes", "feed_forward", "is_plain", "norm_rows"]
 
-_CHUNK_BYTES = 32 << 20  # of one array of hidden rows
+_CHUNK_BYTES = 40 << 20  # of one array of hidden rows
+_ROW_STEP = 128  # matrix products work on tiles of as many rows
 
 
 class FeedForwardSizes(NamedTuple):
@@ -93,7 +94,8 @@ def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
 
 def _chunks(n_row: int, n: FeedForwardSizes, item: int) -> Iterator[slice]:
     width = (N_COMPONENT * n.hidden_c + max(n.hidden_s, n.s)) * item
-    step = max(_CHUNK_BYTES // width, 1)
+    n_chunk = max(-(-n_row * width // _CHUNK_BYTES), 1)
+    step = -(-n_row // (n_chunk * _ROW_STEP)) * _ROW_STEP
     for first in range(0, n_row, step):
         yield slice(first, min(first + step, n_row))
 
