@@ -3,11 +3,7 @@
 #ifndef TESS_NUMERICS_ELEMENTARY_H
 #define TESS_NUMERICS_ELEMENTARY_H
 
-// A number as a sum: high is it rounded, low what is missing.
-typedef struct tess_parts {
-    double high;
-    double low;
-} tess_parts;
+#include "stage/power.h"
 
 // ln(x), x finite and > 0, to about 1e-17 of it.
 tess_parts tess_log_parts(double x);

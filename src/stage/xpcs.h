@@ -12,6 +12,7 @@ enum {
     TESS_STAGE_XPCS_MODEL = 0x0202,
     TESS_STAGE_XPCS_SIMULATE = 0x0203,
     TESS_STAGE_XPCS_REDUCE = 0x0204,
+    TESS_STAGE_XPCS_GRIDS = 0x0205,
 };
 
 enum {
@@ -61,6 +62,20 @@ typedef struct tess_xp_angle {
     double offset;
     double inverse_variance; // w; robust losses only
 } tess_xp_angle;
+
+// Grids of n_set points of the parameters at some of the times, which trapezoids go over all of:
+// grids [n_set][4 or 8][n_frame], diffusion and its derivatives, shear and its. Bits of the CPU.
+typedef struct tess_stage_xpcs_grids {
+    const double *log_t;   // [n_time][2] ln t in two parts
+    const double *theta;   // [n_set][n_param]
+    const int64_t *frames; // [n_frame] rising
+    double *grids;
+    int64_t n_time;
+    int64_t n_frame;
+    int64_t n_set;
+    int32_t n_param; // 3: no shear, 7
+    int32_t reserved;
+} tess_stage_xpcs_grids;
 
 enum {
     TESS_XP_WANT_GRADIENT = 1, // P, Q, R besides the six sums

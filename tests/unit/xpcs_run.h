@@ -142,6 +142,20 @@ static inline void xp_run_reduce(tess_device *device, const tess_stage_xpcs_redu
     xp_fetch_and_drop(&s, there.out, a->out, out);
 }
 
+static inline void xp_run_grids(tess_device *device, const tess_stage_xpcs_grids *a)
+{
+    xp_sent s = {.device = device};
+    tess_stage_xpcs_grids there = *a;
+    const int64_t n_array = a->n_param == 3 ? 4 : 8;
+    const size_t out = (size_t)(a->n_set * n_array * a->n_frame) * sizeof(double);
+    there.log_t = xp_send(&s, a->log_t, (size_t)(2 * a->n_time) * sizeof(double));
+    there.theta = xp_send(&s, a->theta, (size_t)(a->n_set * a->n_param) * sizeof(double));
+    there.frames = xp_send(&s, a->frames, (size_t)a->n_frame * sizeof(int64_t));
+    memcpy(&there.grids, (const void *[]){xp_send(&s, a->grids, out)}, sizeof there.grids);
+    assert_ok(tess_stage_run(device, TESS_STAGE_XPCS_GRIDS, &there, sizeof there));
+    xp_fetch_and_drop(&s, there.grids, a->grids, out);
+}
+
 static inline void xp_run_on(tess_device *device, int32_t stage, const void *args, size_t bytes)
 {
     if (device->shares_host_memory) {
@@ -152,6 +166,8 @@ static inline void xp_run_on(tess_device *device, int32_t stage, const void *arg
         xp_run_model(device, args);
     } else if (stage == TESS_STAGE_XPCS_SIMULATE) {
         xp_run_simulate(device, args);
+    } else if (stage == TESS_STAGE_XPCS_GRIDS) {
+        xp_run_grids(device, args);
     } else {
         assert_int_equal(stage, TESS_STAGE_XPCS_REDUCE);
         xp_run_reduce(device, args);

@@ -8,6 +8,7 @@ static const tess_cpu_stage stages[] = {
     {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
      tess_cpu_xpcs_simulate},
     {TESS_STAGE_XPCS_REDUCE, "xpcs.reduce", sizeof(tess_stage_xpcs_reduce), tess_cpu_xpcs_reduce},
+    {TESS_STAGE_XPCS_GRIDS, "xpcs.grids", sizeof(tess_stage_xpcs_grids), tess_cpu_xpcs_grids},
 };
 
 const tess_cpu_stage_table tess_cpu_xpcs = {stages, sizeof stages / sizeof *stages};

@@ -333,8 +333,9 @@ static tess_status make_result(fit *f)
 
 static tess_status choose_device(tess_context *ctx, tess_device **device)
 {
-    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE};
-    return tess_stage_choose(ctx, stages, 2, "fit", device);
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE,
+                                     TESS_STAGE_XPCS_GRIDS};
+    return tess_stage_choose(ctx, stages, 3, "fit", device);
 }
 
 static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *model,

@@ -176,10 +176,11 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
     tess_xpcs_fit_config own;
     tess_xpcs_model constants;
     tess_xpcs_fit_plan result = {0};
-    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE};
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE,
+                                     TESS_STAGE_XPCS_GRIDS};
     tess_xp_plan inner;
     tess_device *device = NULL;
-    TESS_TRY(tess_stage_choose(ctx, stages, 2, "fit", &device));
+    TESS_TRY(tess_stage_choose(ctx, stages, 3, "fit", &device));
     tess_xpcs_fit_config_init(&own, sizeof own);
     if (config) {
         TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));

@@ -195,7 +195,10 @@ tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_
     tess_status status = open(sketch);
     if (status == TESS_OK && !device->shares_host_memory) {
         const tess_stage_xpcs_pass call = call_of(sketch, max_set, 0);
-        status = tess_xp_sketch_there_open(device, &call, &sketch->there);
+        const tess_xp_sketch_times times = {.log_t = sketch->grids[0].log_t,
+                                            .n_time = problem->data->info.n_frame,
+                                            .frames = sketch->frames};
+        status = tess_xp_sketch_there_open(device, &call, &times, &sketch->there);
     }
     if (status != TESS_OK) {
         tess_xp_sketch_close(sketch);
@@ -237,25 +240,26 @@ typedef struct reduce_job {
     tess_xp_sketch *sketch;
     tess_xp_look *looks;
     int32_t want;
+    double *sums;
 } reduce_job;
 
 // The model's arrays at one point of the parameters: integrals go over all frames.
-static tess_status fill_set(void *arg, int64_t set, int32_t worker)
+static void fill_grid(tess_xp_sketch *s, int64_t set, const double *theta)
 {
-    (void)worker;
-    const fill_job *job = arg;
-    tess_xp_sketch *s = job->sketch;
-    const tess_xp_problem *p = s->problem;
-    const tess_xp_look *look = &job->looks[set];
-    const int64_t n_all = p->data->info.n_frame;
+    const int64_t n_all = s->problem->data->info.n_frame;
     const int64_t n = arrays_of_grid(s);
-    tess_xp_grids_fill(&s->grids[set], &p->model, look->theta);
+    tess_xp_grids_fill(&s->grids[set], &s->problem->model, theta);
     double *to = s->grid_values + set * n * s->n_frame;
     for (int64_t k = 0; k < n; k++) {
         for (int64_t i = 0; i < s->n_frame; i++) {
             to[k * s->n_frame + i] = s->grids[set].sums[k * n_all + s->frames[i]];
         }
     }
+}
+
+static void fill_angles(tess_xp_sketch *s, int64_t set, const tess_xp_look *look)
+{
+    const tess_xp_problem *p = s->problem;
     for (int64_t a = 0; a < s->n_angle; a++) {
         tess_xp_angle *angle = &s->angles[set * s->n_angle + a];
         tess_xp_angle_fill(angle, &p->model, look->theta, s->data->info.phi[a], s->data->info.q[a]);
@@ -265,6 +269,14 @@ static tess_status fill_set(void *arg, int64_t set, int32_t worker)
         angle->inverse_variance = s->inverse_variance[a];
         angle->weight = angle->contrast * angle->contrast * angle->inverse_variance;
     }
+}
+
+static tess_status fill_set(void *arg, int64_t set, int32_t worker)
+{
+    (void)worker;
+    const fill_job *job = arg;
+    fill_grid(job->sketch, set, job->looks[set].theta);
+    fill_angles(job->sketch, set, &job->looks[set]);
     return TESS_OK;
 }
 
@@ -276,7 +288,7 @@ static tess_status reduce_set(void *arg, int64_t set, int32_t worker)
     tess_xp_sketch *s = job->sketch;
     tess_xp_look *look = &job->looks[set];
     const tess_xp_problem *p = s->problem;
-    double *sums = s->sums + set * s->n_leaf * s->n_sum;
+    double *sums = job->sums + set * s->n_leaf * s->n_sum;
     unsigned char *block = (unsigned char *)s->reduced_block + (size_t)set * s->reduced_bytes;
     tess_xp_scaling scaling = s->scaling; // with a room for its work that no other thread has
     tess_xp_reduced reduced;
@@ -301,17 +313,34 @@ static tess_status reduce_set(void *arg, int64_t set, int32_t worker)
     return TESS_OK;
 }
 
+// On the device, which makes the grids.
+static tess_status look_there(tess_xp_sketch *s, const tess_xp_look *looks, int64_t n, int32_t want,
+                              double **sums)
+{
+    const double *thetas[TESS_XP_MOST_LOOKS];
+    for (int64_t i = 0; i < n; i++) {
+        thetas[i] = looks[i].theta;
+        fill_angles(s, i, &looks[i]);
+    }
+    const tess_stage_xpcs_pass call = call_of(s, n, want);
+    return tess_xp_sketch_there_run(&s->there, &call, thetas, sums);
+}
+
+static tess_status look_here(tess_xp_sketch *s, const tess_xp_look *looks, int64_t n, int32_t want)
+{
+    fill_job fill = {.sketch = s, .looks = looks};
+    TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &fill));
+    const tess_stage_xpcs_pass call = call_of(s, n, want);
+    return tess_stage_run_on_host(s->ctx, TESS_STAGE_XPCS_PASS, &call, sizeof call);
+}
+
 tess_status tess_xp_sketch_look(tess_xp_sketch *s, tess_xp_look *looks, int64_t n, int32_t want)
 {
     TESS_ASSERT(n <= s->max_set);
-    fill_job fill = {.sketch = s, .looks = looks};
-    reduce_job reduce = {.sketch = s, .looks = looks, .want = want};
+    reduce_job reduce = {.sketch = s, .looks = looks, .want = want, .sums = s->sums};
     TESS_TRY(tess_context_check_cancel(s->ctx));
-    TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &fill));
-    const tess_stage_xpcs_pass call = call_of(s, n, want);
-    TESS_TRY(s->there.device
-                 ? tess_xp_sketch_there_run(&s->there, &call)
-                 : tess_stage_run_on_host(s->ctx, TESS_STAGE_XPCS_PASS, &call, sizeof call));
+    TESS_TRY(s->there.device ? look_there(s, looks, n, want, &reduce.sums)
+                             : look_here(s, looks, n, want));
     return tess_parallel_for(s->ctx->pool, n, reduce_set, &reduce);
 }
 

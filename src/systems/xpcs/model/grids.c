@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double RATE_FLOOR = 1e-10;
 static const double EPS_ABS = 1e-12;
 static const double LEAST_TIME_S = 1e-8;
 static const double DEGREE = 0x1.1df46a2529d39p-6;         // pi / 180
@@ -112,14 +111,7 @@ void tess_xp_grids_destroy(tess_context *ctx, tess_xp_grids *grids)
 
 tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset)
 {
-    tess_xp_rate rate = {.power = tess_power(log_t, amplitude_exponent_offset[1])};
-    rate.value = amplitude_exponent_offset[0] * rate.power + amplitude_exponent_offset[2];
-    // NaN is not floored: it has to show.
-    rate.is_floored = rate.value <= RATE_FLOOR;
-    if (rate.is_floored) {
-        rate.value = RATE_FLOOR;
-    }
-    return rate;
+    return tess_xp_rate_of(log_t, amplitude_exponent_offset);
 }
 
 // sums [4][n_frame]: trapezoids of the rate and of its derivatives by amplitude, exponent and
@@ -128,14 +120,14 @@ static void sum_rate(const tess_parts *log_t, const double *theta, int64_t n_fra
 {
     double before[4] = {0};
     double sum[4] = {0};
-    tess_xp_rate next = tess_xp_rate_at(log_t[0], theta);
+    double next[4];
+    tess_xp_rate_terms(log_t[0], theta, next);
     for (int64_t i = 0; i < n_frame; i++) {
-        const tess_xp_rate rate = next;
+        const double now[4] = {next[0], next[1], next[2], next[3]};
         // Ahead of the sums that wait for each other.
-        next = i + 1 < n_frame ? tess_xp_rate_at(log_t[i + 1], theta) : next;
-        const double mask = rate.is_floored ? 0 : 1;
-        const double now[4] = {rate.value, mask * rate.power,
-                               mask * theta[0] * rate.power * log_t[i].high, mask};
+        if (i + 1 < n_frame) {
+            tess_xp_rate_terms(log_t[i + 1], theta, next);
+        }
         for (int64_t k = 0; k < 4; k++) {
             if (i > 0) {
                 sum[k] += 0.5 * (before[k] + now[k]);

@@ -5,6 +5,7 @@
 #include "numerics/elementary.h"
 #include "runtime/context.h"
 #include "stage/xpcs.h"
+#include "stage/xpcs_rate.h"
 #include "tessera/xpcs/data.h"
 #include "tessera/xpcs/model.h"
 
@@ -19,13 +20,7 @@ typedef struct tess_xp_grids {
     tess_xp_grid grid;
 } tess_xp_grids;
 
-// A rate amplitude t^exponent + offset, not below the floor of 1e-10.
-typedef struct tess_xp_rate {
-    double value;
-    double power;    // t^exponent
-    bool is_floored; // derivatives are 0
-} tess_xp_rate;
-
+// A rate at a time whose logarithm is given.
 tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset);
 
 // Checks the model's constants (dt, gap, mode, kernel) and takes memory for n_frame frames.
