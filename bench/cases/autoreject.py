@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 
 import tessera
+from cases import _autoreject_components as components
 from cases import _autoreject_data as simulate
 from cases._case import Case
 
@@ -252,4 +253,7 @@ def cases():
     whole = [make(shape) for shape in SIZES for make in (
         functools.partial(fit_case, search="exact"),
         functools.partial(fit_case, search="compat"), ransac_case)]
-    return [*ptp_cases(), *whole, overall_case(SIZES[1])]
+    parts = [make(shape, prepared, median_time) for shape in SIZES[:2] for make in (
+        components.interpolation_case, components.search_case)]
+    large = [components.big_case(), components.study_case(simulate, prepared, peer_fit)]
+    return [*ptp_cases(), *whole, overall_case(SIZES[1]), *parts, *large]

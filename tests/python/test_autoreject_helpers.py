@@ -288,3 +288,14 @@ def test_names_of_the_package() -> None:
     assert tessera.autoreject.version("numpy") == np.__version__
     with pytest.raises(ModuleNotFoundError):
         tessera.autoreject.version("no-such-package-here")
+
+
+def test_a_gap_in_one_channel_is_filled_from_the_others(epochs: Any) -> None:
+    whole = utils.clean_by_interp(epochs, verbose=False).get_data()
+    broken = epochs.copy()
+    broken.get_data(copy=False)[3, 4, 5] = np.nan
+    got = utils.clean_by_interp(broken, verbose=False).get_data()
+    is_gone = np.isnan(got)
+    assert is_gone.sum() == is_gone[3, :, 5].sum() == len(epochs.ch_names) - 1
+    assert not is_gone[3, 4, 5]  # it is predicted from channels that are there
+    np.testing.assert_allclose(got[~is_gone], whole[~is_gone], rtol=0, atol=1e-18)

@@ -183,13 +183,19 @@ def _clean_by_interp(
     data = _data_of(inst)
     cleaned = _data_of(out)
     for kind in kinds_of(sensors, chosen):
-        for channel in kind:
-            others = kind[kind != channel]
-            if len(others) == 0 and sensors.types[channel] == "eeg":
-                cleaned[..., channel, :] = 0  # the original's prediction from nothing
-                continue
-            weights = weights_of(sensors, others, [channel])
-            cleaned[..., channel, :] = (weights @ data[..., others, :])[..., 0, :]
+        weights = np.zeros((len(kind), len(kind)))
+        for row, channel in enumerate(kind):
+            is_other = kind != channel
+            # Of an electrode alone nothing is predicted: 0, as by the original.
+            if is_other.any() or sensors.types[channel] != "eeg":
+                weights[row, is_other] = weights_of(sensors, kind[is_other], [channel])[0]
+        rows = data[..., kind, :]
+        if np.isfinite(rows).all():
+            cleaned[..., kind, :] = weights @ rows
+            continue
+        for row, channel in enumerate(kind):  # 0 times NaN would be NaN
+            is_other = kind != channel
+            cleaned[..., channel, :] = weights[row, is_other] @ rows[..., is_other, :]
     return out
 
 
