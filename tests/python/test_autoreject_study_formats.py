@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,10 @@ def test_every_format_is_read_as_mne_bids_reads_it(tmp_path: Path) -> None:
                                    rtol=1e-9)
         np.testing.assert_array_equal(recording.reject_log().labels, log.labels)
         assert recording.n_kept == len(clean)
+    # Thousands of fT beside the heads of the group, whole: exponents do not fit there.
+    numbers = re.findall(r"<text x=[^>]*>([0-9.e+]+)</text>", result.report.read_text())
+    assert any(float(number) >= 1000 for number in numbers)
+    assert not any("e" in number for number in numbers)
 
 
 @pytest.mark.parametrize(

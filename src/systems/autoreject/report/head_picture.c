@@ -64,9 +64,13 @@ static void write_scale(const picture *p)
                          top + (SCALE_STEPS - 1 - k) * step, step + 0.5, fill);
     }
     for (int k = 0; k <= 2; k++) {
-        tess_text_printf(out, "<text x=\"%d\" y=\"%.5g\">%.3g</text>", x + 18,
-                         top + SCALE_HEIGHT * (1 - k / 2.0) + 4,
-                         p->low + (p->high - p->low) * k / 2);
+        char number[32];
+        const double value = p->low + (p->high - p->low) * k / 2;
+        // Exponents would be cut off at the edge: fT are thousands at times.
+        const bool is_long = fabs(value) >= 999.5 && fabs(value) < 99999.5;
+        snprintf(number, sizeof number, is_long ? "%.0f" : "%.3g", value);
+        tess_text_printf(out, "<text x=\"%d\" y=\"%.5g\">%s</text>", x + 18,
+                         top + SCALE_HEIGHT * (1 - k / 2.0) + 4, number);
     }
     tess_text_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, top - 10, p->head->unit);
 }
