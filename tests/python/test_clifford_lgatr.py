@@ -294,6 +294,19 @@ def test_linear_twice_and_by_weights() -> None:
     assert torch.autograd.gradgradcheck(value, (x, s, *layer.parameters()))
 
 
+# torch 2.13's tracer makes an object of a step of autograd, of which torch itself warns.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_a_compiler_takes_a_block_whole() -> None:
+    torch.manual_seed(0)
+    block = lgatr.LGATrBlock(2, 3, {"num_heads": 1}, {"mlp_ratio": 1})
+    x = torch.randn(2, 5, 2, 16, requires_grad=True)
+    s = torch.randn(2, 5, 3)
+    compiled = torch.compile(block, backend="aot_eager", fullgraph=True)
+    (want,) = torch.autograd.grad(block(x, s)[0].sum(), x)
+    (got,) = torch.autograd.grad(compiled(x, s)[0].sum(), x)
+    torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
 def test_what_a_mask_hides_has_no_effect() -> None:
     torch.manual_seed(1)
     net = make_net()

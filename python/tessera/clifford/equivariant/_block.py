@@ -107,18 +107,19 @@ class Block(nn.Module):
         hidden = self.mlp.hidden_channels
         gain, _ = gain_labels(*sizes, hidden, n, n + 2 * n_gain)
         gains = gain_labels(*sizes, hidden, n + n_gain, n + 2 * n_gain)
-        return Matrices([gain, *matrices, *gains, *behind], n + 2 * n_gain + 1, n_constant=1)
+        # Gains last: they have an odd number of items, and matrices are best aligned.
+        return Matrices([*matrices, *behind, gain, *gains], n + 2 * n_gain + 1, n_constant=1)
 
     def rows(self, rows: Tensor, **options: Any) -> Tensor:
         """Compute packed rows, (..., item, feature); for blocks that are fused."""
         c, s = self.mlp.config.mv_channels, self.mlp.config.s_channels
         assert self._matrices is not None
-        *matrices, pair, out, last = self._matrices(self._weights())
+        matrices = self._matrices(self._weights())
         gain = gains = None
         if self.norm1.weight_mv is not None:
-            gain, *matrices = matrices
-            *matrices, to_pair, to_out = matrices
+            *matrices, gain, to_pair, to_out = matrices
             gains = (to_pair, to_out)
+        *matrices, pair, out, last = matrices
         z = norm_rows(rows, c, s, self.geometry)
         rows = rows + self.attention.rows(z, matrices, gain=gain, **options)
         z = norm_rows(rows, c, s, self.geometry)

@@ -16,6 +16,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from tessera.clifford._torch import nobody_watches
+
 __all__ = ["Labels", "Matrices", "Places"]
 
 Labels = npt.NDArray[np.int64]
@@ -61,6 +63,22 @@ class _Gather(torch.autograd.Function):
         return _Spread.apply(gradients[0], where, places, signs), None, None, None
 
 
+class _PlainSpread(torch.autograd.Function):
+    """_Spread outside of compilers and transformations, whose form of steps costs a search."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, where: Tensor, places: Tensor, signs: Tensor) -> Tensor:
+        ctx.save_for_backward(where, places, signs)
+        return _Spread.forward(weights, where, places, signs)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        where, places, signs = ctx.saved_tensors
+        if torch.is_grad_enabled() or not nobody_watches():
+            return _Gather.apply(gradients[0], where, places, signs), None, None, None
+        return _Gather.forward(gradients[0], where, places, signs), None, None, None
+
+
 class Places(torch.nn.Module):
     """Where the weights go: buffers that follow their module from device to device.
 
@@ -103,7 +121,9 @@ class Places(torch.nn.Module):
     def forward(self, weights: Sequence[Tensor]) -> Tensor:
         """Spread weights, joined in the order in which they were numbered."""
         flat = torch.cat([w.reshape(-1) for w in weights])
-        found: Tensor = _Spread.apply(flat, self.where, self.places, self.signs)
+        is_plain = not torch.compiler.is_compiling() and nobody_watches()
+        step = _PlainSpread if is_plain else _Spread
+        found: Tensor = step.apply(flat, self.where, self.places, self.signs)
         return found.view(self.shape)
 
 

@@ -100,6 +100,8 @@ class EquivariantLinear(nn.Module):
             if in_s_channels and out_s_channels
             else None
         )
+        # Without, the last row of the packed matrix is zero for ever.
+        self.has_bias = any(name.endswith("bias") for name, _ in self.named_parameters())
         self._places = None if is_part else self._make_places()
         # One over the squares of what the maps are multiplied by: integers, which no change of the
         # module's type rounds.
@@ -174,7 +176,13 @@ class EquivariantLinear(nn.Module):
         weight = self.weight
         if self._squares is not None:
             weight = weight * self._squares.to(weight.dtype).rsqrt()
-        return [weight, *(p for n, p in self.named_parameters() if n != "weight")]
+        found = [weight] if self.bias is None else [weight, self.bias]
+        for linear in (self.s2mvs, self.mvs2s, self.s2s):
+            if linear is not None:
+                found.append(linear.weight)
+                if linear.bias is not None:
+                    found.append(linear.bias)
+        return found
 
     def labels(self, first: int = 0) -> Labels:
         """Return the numbers of the weights in the packed matrix, whose last row is the bias.
@@ -223,11 +231,6 @@ class EquivariantLinear(nn.Module):
     def n_weight(self) -> int:
         """How many weights there are."""
         return sum(p.numel() for p in self.parameters())
-
-    @property
-    def has_bias(self) -> bool:
-        """Whether the packed matrix has a row of biases that are not all zero for ever."""
-        return any(name.endswith("bias") for name, _ in self.named_parameters())
 
     def matrix(self) -> Tensor:
         """Return the packed matrix, of (n_in + 1, n_out) items; its last row is the bias."""

@@ -16,7 +16,7 @@ __all__ = ["LORENTZ", "LORENTZ_FULL", "PIN", "Geometry"]
 N_COMPONENT = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a key of tables, by identity: every call looks one up
 class Geometry:
     """An algebra of 16 components, its equivariant maps and its norm.
 
@@ -43,7 +43,7 @@ class Geometry:
     @property
     def algebra(self) -> Algebra:
         """The algebra, components last."""
-        return _algebra(self.signs)
+        return _ALGEBRAS[self.signs]
 
     @property
     def basis(self) -> npt.NDArray[np.float64]:
@@ -63,14 +63,13 @@ class Geometry:
         return tuple(self.algebra._found["eta"])
 
 
-@cache
-def _algebra(signs: str) -> Algebra:
-    return Algebra(signs, axis=-1)
+# Not a cached function, whose wrapper compilers warn of.
+_ALGEBRAS = {signs: Algebra(signs, axis=-1) for signs in ("0+++", "+---")}
 
 
 @cache
 def _basis(signs: str, n_map: int) -> npt.NDArray[np.float64]:
-    algebra = _algebra(signs)
+    algebra = _ALGEBRAS[signs]
     grades = np.array(algebra.grade_of)
     maps = [np.diag((grades == g).astype(float)) for g in range(algebra.n_grade)]
     if signs == "0+++":
