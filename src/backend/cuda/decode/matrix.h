@@ -90,9 +90,9 @@ __device__ __forceinline__ uint64_t right_matrix(uint32_t address, uint32_t item
            uint64_t(column_bytes >> 4) << 32;
 }
 
-// d += a b; N = 2 n columns.
+// d[0..n-1] += a b; N = 2 n columns.
 template <int n>
-__device__ __forceinline__ void multiply(float (&d)[n], const uint32_t (&a)[4], uint64_t b);
+__device__ __forceinline__ void multiply(float *d, const uint32_t (&a)[4], uint64_t b);
 
 // clang-format off
 #define KDE_SUMS_8(d) \
@@ -156,8 +156,7 @@ __device__ __forceinline__ void multiply(float (&d)[n], const uint32_t (&a)[4], 
     "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define KDE_MULTIPLY(n, columns, a0, a1, a2, a3, b) \
     template <> \
-    __device__ __forceinline__ void multiply<n>(float (&d)[n], const uint32_t (&a)[4], \
-                                                uint64_t right) \
+    __device__ __forceinline__ void multiply<n>(float *d, const uint32_t (&a)[4], uint64_t right) \
     { \
         asm volatile("{.reg .pred keeps; setp.ne.b32 keeps, 1, 0; " \
                      "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32.bf16.bf16 " \
@@ -174,7 +173,7 @@ KDE_MULTIPLY(96, "192", "96", "97", "98", "99", "100")
 KDE_MULTIPLY(128, "256", "128", "129", "130", "131", "132")
 #else
 template <int n>
-__device__ __forceinline__ void multiply(float (&)[n], const uint32_t (&)[4], uint64_t)
+__device__ __forceinline__ void multiply(float *, const uint32_t (&)[4], uint64_t)
 {
 }
 #endif

@@ -2,164 +2,21 @@
 //
 // A block has 128 decoding spikes and a strip of node columns, and takes the encoding spikes cell
 // by cell, in steps of 16 that one warp copies ahead. Every thread computes weights where the
-// matrix instructions want them: 16 rows a warp, four encoding spikes a thread. A cell's sums stay
-// in registers and are added to a band of 16 rows of nodes in shared memory, where a warp has 16
-// spikes of its own; rows that no further cell reaches go out. Nobody waits for anybody but for the
-// copies, and the order of all sums is that of the cells.
+// matrix instructions want them: 16 rows a warp, four encoding spikes a thread. The sums of a row
+// of cells stay in registers and are added to a band of 16 rows of nodes in shared memory, where a
+// warp has 16 spikes of its own; rows that no further cell reaches go out. Nobody waits for anybody
+// but for the copies, and the order of all sums is that of the cells.
 //
 // Weights and what they meet are sums of two bf16 (nodes.cu): three products leave 1.1e-5 of a
 // product at most, 2e-6 in the mean.
 
-#include "backend/cuda/decode/kde.h"
-#include "backend/cuda/decode/matrix.h"
+#include "backend/cuda/decode/ring.h"
 #include "backend/cuda/decode/weights.h"
 
 namespace
 {
 
-constexpr int spikes = kde_tile_spikes;
-constexpr int window = TESS_KDE_WINDOW;
-constexpr int stride = TESS_KDE_STRIDE;
-constexpr int step = TESS_KDE_STEP;
-constexpr int warps = spikes / 16;
-constexpr int most_stages = 5;
-constexpr int column_bytes = window * step * TESS_KDE_NODE_BYTES; // of a step
-constexpr int strip_columns = 16; // in the plane: a band of them and the stages fill shared memory
-
-// Where things lie in shared memory.
-struct memory {
-    float *band; // [window rows][columns][spikes], row r in r % window
-    int stages;
-    uint32_t full; // barriers [stages]
-    uint32_t empty;
-    unsigned char *at; // [stages][stage_bytes]: nodes of some steps, then their marks
-    int stage_bytes;
-};
-
-template <int columns>
-constexpr int strip_of = columns == 1 ? 1 : strip_columns;
-
-// A thread behind the spikes' warps copies. In the plane its warpgroup leaves them its registers.
-template <int columns>
-constexpr int threads_of = 32 * (warps + (columns == 1 ? 1 : 4));
-
-// Steps of one cell that are copied at a time.
-template <int columns>
-constexpr int run_of = columns == 1 ? 4 : 1;
-
-template <int columns>
-__host__ __device__ inline int stage_bytes_of(int64_t max_feature)
-{
-    return run_of<columns> *
-           (columns * column_bytes + (int(max_feature) * step * 4 + 127) / 128 * 128);
-}
-
-// What is left beside the band, at most.
-template <int columns>
-__host__ __device__ inline int stages_of(int64_t max_feature)
-{
-    constexpr int left_bytes = (226 << 10) - window * strip_of<columns> * spikes * 4;
-    const int n = left_bytes / stage_bytes_of<columns>(max_feature);
-    return n < most_stages ? n : most_stages;
-}
-
-template <int columns>
-size_t shared_bytes_of(int64_t max_feature)
-{
-    return size_t(window * strip_of<columns> * spikes) * sizeof(float) +
-           size_t(stages_of<columns>(max_feature)) * size_t(stage_bytes_of<columns>(max_feature));
-}
-
-// What the features say about the stages, where they are known.
-template <int columns, int features>
-struct layout {
-    static constexpr int run = run_of<columns>;
-    __device__ static int stage_bytes(const memory &m)
-    {
-        return features > 0 ? stage_bytes_of<columns>(features) : m.stage_bytes;
-    }
-    __device__ static int stages(const memory &m)
-    {
-        return features > 0 ? stages_of<columns>(features) : m.stages;
-    }
-    static constexpr int marks_at = run_of<columns> * columns * column_bytes;
-};
-
-// The part of a cell's window in the strip, in columns: both multiples of four, or the line's one.
-struct cut {
-    int first;
-    int end;
-    int at; // column of the strip of the window's first; may be negative
-};
-
-template <int columns>
-__device__ inline cut cut_of(int cell, int strip_first)
-{
-    if (columns == 1) {
-        return {0, 1, 0};
-    }
-    const int at = stride * cell - strip_first;
-    return {at < 0 ? -at : 0, at + window > strip_columns ? strip_columns - at : window, at};
-}
-
-// Which step of the ring is next, and how often it went round.
-struct place {
-    int stage = 0;
-    uint32_t parity = 0;
-    __device__ void next(int stages)
-    {
-        parity ^= ++stage == stages;
-        stage = stage == stages ? 0 : stage;
-    }
-};
-
-// Cells whose windows meet the strip.
-struct cell_columns {
-    int first;
-    int end;
-};
-
-template <int columns>
-__device__ inline cell_columns columns_of(const tess_kde_nodes &nodes, int strip_first)
-{
-    if (columns == 1) {
-        return {0, 1};
-    }
-    const int first = (strip_first - window + stride) / stride;
-    const int end = (strip_first + strip_columns) / stride;
-    const int n = int(nodes.n_cell[1]);
-    return {first > 0 ? first : 0, end < n ? end : n};
-}
-
-template <int columns>
-__device__ void copy_steps(const kde_work &w, const tess_kde_electrode &e, const memory &m,
-                           int strip_first)
-{
-    const tess_kde_nodes &nodes = w.model.nodes;
-    const cell_columns of = columns_of<columns>(nodes, strip_first);
-    const auto *basis = static_cast<const unsigned char *>(e.step_basis);
-    const uint32_t marks_bytes = uint32_t(e.n_feature) * step * 4;
-    place p;
-    for (int row = 0; row < int(nodes.n_cell[0]); row++) {
-        for (int cell = of.first; cell < of.end; cell++) {
-            const int32_t *first = e.cell_step + row * nodes.n_cell[1] + cell;
-            const cut c = cut_of<columns>(cell, strip_first);
-            const uint32_t basis_bytes = uint32_t(c.end - c.first) * column_bytes;
-            for (int64_t k = first[0]; k < first[1]; k += run_of<columns>) {
-                const uint32_t n =
-                    first[1] - k < run_of<columns> ? uint32_t(first[1] - k) : run_of<columns>;
-                const uint32_t to = shared_address(m.at) + uint32_t(p.stage * m.stage_bytes);
-                const uint32_t full = m.full + 8 * p.stage;
-                barrier_wait(m.empty + 8 * p.stage, p.parity ^ 1);
-                barrier_expect(full, n * (basis_bytes + marks_bytes));
-                copy_run(to, basis + (k * columns + c.first) * column_bytes, n * basis_bytes, full);
-                copy_run(to + layout<columns, 0>::marks_at, e.step_marks + k * step * e.n_feature,
-                         n * marks_bytes, full);
-                p.next(m.stages);
-            }
-        }
-    }
-}
+using namespace spread;
 
 // Adds a cell's sums to the band.
 template <int n>
@@ -200,8 +57,8 @@ struct taken {
     uint32_t empty = 0;
 };
 
-// Steps of one cell, in their order.
-template <int columns, int features>
+// Steps of one cell of a line, in their order.
+template <int features>
 class cell_steps
 {
   public:
@@ -229,7 +86,7 @@ class cell_steps
         t.a = weights(own_, marks_);
         t.at = shared_address(stage()) + uint32_t(k_ * column_bytes);
         left_--;
-        const bool is_last = k_ + 1 == in::run || left_ == 0;
+        const bool is_last = k_ + 1 == run_of<1> || left_ == 0;
         t.empty = is_last ? m_.empty + 8 * p_.stage : 0;
         k_ = is_last ? 0 : k_ + 1;
         if (is_last) {
@@ -238,7 +95,7 @@ class cell_steps
     }
 
   private:
-    using in = layout<columns, features>;
+    using in = layout<1, features>;
     const own_spikes<features> &own_;
     const memory &m_;
     int left_;
@@ -253,7 +110,7 @@ class cell_steps
 };
 
 template <int n>
-__device__ inline void start(float (&d)[n], const taken &t)
+__device__ inline void start(float *d, const taken &t)
 {
     const uint64_t upper = right_matrix(t.at, 128, 512);
     const uint64_t lower = right_matrix(t.at + 256, 128, 512);
@@ -273,35 +130,20 @@ __device__ inline void let_go(const taken &t)
     }
 }
 
-// The steps of one cell, n / 8 columns of its window. While the products of a step run, the weights
-// of the next are computed, and its products wait behind them.
-template <int n, int features>
+// The steps of one cell of a line. While the products of a step run, the weights of the next are
+// computed, and its products wait behind them.
+template <int features>
 __device__ inline void take_cell(const own_spikes<features> &own, const memory &m, int n_step,
-                                 place &p, float *band, int band_columns, int row)
+                                 place &p, float (&d)[8])
 {
-    cell_steps<n == 8 ? 1 : window, features> steps(own, m, n_step, p);
-    float d[n];
-#pragma unroll
-    for (int k = 0; k < n; k++) {
-        d[k] = 0; // or the compiler keeps registers for each of the sizes
-    }
+    cell_steps<features> steps(own, m, n_step, p);
     taken even;
     taken odd;
-    // On a line registers are better spent on more warps.
-    constexpr bool looks_ahead = n > 8;
     const auto take = [&](taken &t) {
-        if constexpr (!looks_ahead) {
-            steps.look_ahead();
-        }
-        steps.next(t);
-        start(d, t);
-        if constexpr (looks_ahead) {
-            steps.look_ahead();
-        }
-    };
-    if constexpr (looks_ahead) {
         steps.look_ahead();
-    }
+        steps.next(t);
+        start<8>(d, t);
+    };
     take(even);
     while (steps.has_next()) {
         take(odd);
@@ -319,31 +161,153 @@ __device__ inline void take_cell(const own_spikes<features> &own, const memory &
     group_wait<0>();
     let_go(even);
     let_go(odd);
-    add_to_band(d, band, band_columns, row);
 }
 
-// The part of a cell's window in the strip: so many columns.
-template <int columns, int features>
-__device__ inline void take_window(const own_spikes<features> &own, const memory &m, int n_step,
-                                   place &p, float *band, int n_column, int row)
+// All steps of a strip, in their order; a stage of the ring is one.
+template <int features>
+class strip_steps
 {
-    constexpr int strip = strip_of<columns>;
-    if constexpr (columns == 1) {
-        take_cell<8>(own, m, n_step, p, band, strip, row);
-    } else {
-        switch (n_column / stride) {
-        case 1:
-            take_cell<32>(own, m, n_step, p, band, strip, row);
-            break;
-        case 2:
-            take_cell<64>(own, m, n_step, p, band, strip, row);
-            break;
-        case 3:
-            take_cell<96>(own, m, n_step, p, band, strip, row);
-            break;
-        default:
-            take_cell<128>(own, m, n_step, p, band, strip, row);
+  public:
+    __device__ strip_steps(const own_spikes<features> &own, const memory &m, int n_step)
+        : own_(own), m_(m), left_(n_step)
+    {
+        look_ahead();
+    }
+    // Waits for the next step, if there is one, and reads its marks.
+    __device__ void look_ahead()
+    {
+        if (left_ > 0) {
+            barrier_wait(m_.full + 8 * p_.stage, p_.parity);
+            marks_.read(reinterpret_cast<const float *>(stage() + in::marks_at));
         }
+    }
+    // The weights of the step that was looked at; nothing after the last.
+    __device__ void next(taken &t)
+    {
+        if (left_ > 0) {
+            t.a = weights(own_, marks_);
+            t.at = shared_address(stage());
+            t.empty = m_.empty + 8 * p_.stage;
+            left_--;
+            p_.next(in::stages(m_));
+        }
+    }
+    // After its products.
+    __device__ void let_go(const taken &t) const
+    {
+        keep_allocated(t.a, t.at, own_.n_feature < 0);
+        if (threadIdx.x % 32 == 0) {
+            barrier_arrive(t.empty);
+        }
+    }
+
+  private:
+    using in = layout<window, features>;
+    const own_spikes<features> &own_;
+    const memory &m_;
+    int left_;
+    place p_;
+    step_marks<features> marks_;
+
+    __device__ const unsigned char *stage() const
+    {
+        return m_.at + p_.stage * in::stage_bytes(m_);
+    }
+};
+
+// Sums of a strip's columns, by four: each cell has some of these.
+struct strip_sums {
+    float of[strip_columns / stride][8 * stride];
+};
+
+// Starts a step's products with fours first..end-1 of the strip's columns.
+template <int first, int end>
+__device__ __forceinline__ void start(strip_sums &d, const taken &t)
+{
+    group_fence();
+#pragma unroll
+    for (int k = first; k < end; k++) {
+        const uint32_t from = t.at + uint32_t((k - first) * stride * column_bytes);
+        const uint64_t upper = right_matrix(from, 128, 512);
+        const uint64_t lower = right_matrix(from + 256, 128, 512);
+        multiply<8 * stride>(d.of[k], t.a.upper, upper);
+        multiply<8 * stride>(d.of[k], t.a.lower, upper);
+        multiply<8 * stride>(d.of[k], t.a.upper, lower);
+    }
+    group_commit();
+}
+
+// The steps of a cell with fours first..end-1 of the strip's columns. Products run while the
+// weights of the next step are computed, also of the next cell's first: ready has those.
+template <int first, int end, int features>
+__device__ __forceinline__ void take_cell(strip_steps<features> &steps, int n_step, strip_sums &d,
+                                          taken &ready)
+{
+    taken even;
+    taken odd;
+    const auto take = [&](taken &t, const taken &before) {
+        steps.next(t);
+        start<first, end>(d, t);
+        steps.look_ahead();
+        group_wait<1>();
+        steps.let_go(before);
+    };
+    const auto finish = [&](const taken &last) {
+        steps.next(ready);
+        group_wait<0>();
+        steps.let_go(last);
+        steps.look_ahead();
+    };
+    start<first, end>(d, ready);
+    if (n_step == 1) { // its registers are still read
+        group_wait<0>();
+        steps.let_go(ready);
+        steps.next(ready);
+        steps.look_ahead();
+        return;
+    }
+    take(odd, ready);
+    for (;;) {
+        if (n_step == 2) {
+            finish(odd);
+            return;
+        }
+        take(even, odd);
+        if (n_step == 3) {
+            finish(even);
+            return;
+        }
+        take(odd, even);
+        n_step -= 2;
+    }
+}
+
+// at: the strip's column of the window's first.
+template <int features>
+__device__ __forceinline__ void take_window(strip_steps<features> &steps, int n_step, int at,
+                                            strip_sums &d, taken &ready)
+{
+    switch (at / stride) {
+    case -3:
+        take_cell<0, 1>(steps, n_step, d, ready);
+        break;
+    case -2:
+        take_cell<0, 2>(steps, n_step, d, ready);
+        break;
+    case -1:
+        take_cell<0, 3>(steps, n_step, d, ready);
+        break;
+    case 0:
+        take_cell<0, 4>(steps, n_step, d, ready);
+        break;
+    case 1:
+        take_cell<1, 4>(steps, n_step, d, ready);
+        break;
+    case 2:
+        take_cell<2, 4>(steps, n_step, d, ready);
+        break;
+    default:
+        take_cell<3, 4>(steps, n_step, d, ready);
     }
 }
 
@@ -381,56 +345,128 @@ __device__ inline float put_rows(float *band, int first, int end, int n_column, 
     return sum;
 }
 
-template <int columns, int features>
-__device__ void take_steps(const kde_work &w, const tess_kde_electrode &e, const memory &m,
-                           int64_t tile, int strip_first)
+// Rows of nodes of a warp's spikes, and where they go.
+template <int strip>
+class node_rows
 {
-    constexpr int strip = strip_of<columns>;
-    const tess_kde_nodes &nodes = w.model.nodes;
-    const int lane = int(threadIdx.x) % 32;
+  public:
+    __device__ node_rows(const kde_work &w, const memory &m, int64_t tile, int strip_first)
+        : w_(w), m_(m), tile_(tile), n_row_(int(w.model.nodes.n_node[0])),
+          all_columns_(int(w.model.nodes.n_node[1])),
+          n_column_(min(all_columns_ - strip_first, strip)),
+          out_(w.moments + (tile * w.n_cell + strip_first) * spikes)
+    {
+    }
+    // No further cell reaches rows before end.
+    __device__ void put(int end)
+    {
+        const int to = min(end, n_row_);
+        total_ += put_rows<strip>(m_.band, done_, to, n_column_, all_columns_, out_);
+        done_ = to;
+    }
+    // After the last row.
+    __device__ void finish()
+    {
+        const int lane = int(threadIdx.x) % 32;
+        put(n_row_);
+        total_ += __shfl_down_sync(0xffffffffu, total_, 16);
+        if (lane < 16) {
+            w_.totals[(tile_ * w_.n_strip + blockIdx.y) * spikes + threadIdx.x / 32 * 16 + lane] =
+                total_;
+        }
+    }
+
+  private:
+    const kde_work &w_;
+    const memory &m_;
+    int64_t tile_;
+    int n_row_;
+    int all_columns_;
+    int n_column_;
+    float *out_;
+    int done_ = 0;
+    float total_ = 0;
+};
+
+template <int features>
+__device__ inline own_spikes<features> read_spikes(const kde_work &w, const tess_kde_electrode &e,
+                                                   int64_t tile)
+{
     own_spikes<features> own;
     own.n_feature = int(e.n_feature);
-    own.marks = w.x + tile * w.model.max_feature * spikes + threadIdx.x / 32 * 16 + lane / 4;
+    own.marks =
+        w.x + tile * w.model.max_feature * spikes + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
     for (int k = 0; k < 2 * features; k++) {
         own.x[k % 2][k / 2] = own.marks[k / 2 * spikes + k % 2 * 8];
     }
-    const cell_columns of = columns_of<columns>(nodes, strip_first);
-    const int n_row = int(nodes.n_node[0]);
-    const int left_columns = int(nodes.n_node[1]) - strip_first;
-    const int n_column = left_columns < strip ? left_columns : strip;
-    float *out = w.moments + (tile * w.n_cell + strip_first) * spikes;
-    int done = 0; // rows of nodes
-    float total = 0;
+    return own;
+}
+
+template <int features>
+__device__ __forceinline__ void take_line(const kde_work &w, const tess_kde_electrode &e,
+                                          const memory &m, int64_t tile)
+{
+    const own_spikes<features> own = read_spikes<features>(w, e, tile);
+    const int n_cell = int(w.model.nodes.n_cell[0]);
+    node_rows<1> rows(w, m, tile, 0);
     place p;
-    const int n_cell_row = int(nodes.n_cell[0]);
-    const int n_cell_column = int(nodes.n_cell[1]);
-    const int32_t *cell_step = e.n_step > 0 ? e.cell_step : nullptr;
-    const auto steps_of = [&](int row, int cell) {
-        const int32_t *first = cell_step + row * n_cell_column + cell;
-        return cell_step != nullptr && row < n_cell_row ? first[1] - first[0] : 0;
+    const auto steps_of = [&](int cell) {
+        return e.n_step > 0 && cell < n_cell ? e.cell_step[cell + 1] - e.cell_step[cell] : 0;
     };
-    int ahead = steps_of(0, of.first); // read before they are wanted
-    for (int row = 0; row < n_cell_row; row++) {
-        for (int cell = of.first; cell < of.end; cell++) {
-            const int n_step = ahead;
-            const bool is_last = cell + 1 == of.end;
-            ahead = steps_of(is_last ? row + 1 : row, is_last ? of.first : cell + 1);
-            if (n_step == 0) {
-                continue;
-            }
-            const cut c = cut_of<columns>(cell, strip_first);
-            float *band = m.band + (c.at + c.first) * spikes;
-            take_window<columns>(own, m, n_step, p, band, c.end - c.first, row * stride);
+    int ahead = steps_of(0); // read before they are wanted
+    for (int cell = 0; cell < n_cell; cell++) {
+        const int n_step = ahead;
+        ahead = steps_of(cell + 1);
+        if (n_step > 0) {
+            float d[8] = {};
+            take_cell(own, m, n_step, p, d);
+            add_to_band(d, m.band, 1, cell * stride);
         }
-        const int end = (row + 1) * stride < n_row ? (row + 1) * stride : n_row;
-        total += put_rows<strip>(m.band, done, end, n_column, int(nodes.n_node[1]), out);
-        done = end;
+        rows.put((cell + 1) * stride);
     }
-    total += put_rows<strip>(m.band, done, n_row, n_column, int(nodes.n_node[1]), out);
-    total += __shfl_down_sync(0xffffffffu, total, 16);
-    if (lane < 16) {
-        w.totals[(tile * w.n_strip + blockIdx.y) * spikes + threadIdx.x / 32 * 16 + lane] = total;
+    rows.finish();
+}
+
+template <int features>
+__device__ __forceinline__ void take_strip(const kde_work &w, const tess_kde_electrode &e,
+                                           const memory &m, int64_t tile, int strip_first)
+{
+    const own_spikes<features> own = read_spikes<features>(w, e, tile);
+    const tess_kde_nodes &nodes = w.model.nodes;
+    const cell_columns of = columns_of<window>(nodes, strip_first);
+    const int n_cell_row = e.n_step > 0 ? int(nodes.n_cell[0]) : 0;
+    const int n_cell_column = int(nodes.n_cell[1]);
+    int n_all = 0;
+    for (int row = 0; row < n_cell_row; row++) {
+        const int32_t *first = e.cell_step + row * n_cell_column;
+        n_all += first[of.end] - first[of.first];
     }
+    node_rows<strip_columns> rows(w, m, tile, strip_first);
+    strip_steps<features> steps(own, m, n_all);
+    taken ready;
+    steps.next(ready);
+    steps.look_ahead();
+    for (int row = 0; row < n_cell_row; row++) {
+        const int32_t *first = e.cell_step + row * n_cell_column;
+        if (first[of.end] > first[of.first]) {
+            strip_sums d = {};
+            int end_step = first[of.first];
+            for (int cell = of.first; cell < of.end; cell++) {
+                const int first_step = end_step;
+                end_step = first[cell + 1];
+                if (end_step > first_step) {
+                    take_window(steps, end_step - first_step, stride * cell - strip_first, d,
+                                ready);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < strip_columns / stride; k++) {
+                add_to_band(d.of[k], m.band + k * stride * spikes, strip_columns, row * stride);
+            }
+        }
+        rows.put((row + 1) * stride);
+    }
+    rows.finish();
 }
 
 template <int columns, int features>
@@ -467,8 +503,10 @@ __global__ void __launch_bounds__(threads_of<columns>, columns == 1 ? 3 : 1)
     if (threadIdx.x < 32 * warps) {
         if constexpr (columns > 1) {
             take_registers<232>();
+            take_strip<features>(w, e, m, tile, strip_first);
+        } else {
+            take_line<features>(w, e, m, tile);
         }
-        take_steps<columns, features>(w, e, m, tile, strip_first);
     } else {
         if constexpr (columns > 1) {
             give_registers<40>();

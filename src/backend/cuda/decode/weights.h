@@ -39,6 +39,21 @@ __device__ inline void keep(const left &a)
                  : "memory");
 }
 
+// The same for the assembler, which sees nothing in that: stores to shared memory that are never
+// made.
+__device__ inline void keep_allocated(const left &a, uint32_t to, bool never)
+{
+    asm volatile("{\n"
+                 ".reg .pred is_made;\n"
+                 "setp.ne.b32 is_made, %8, 0;\n"
+                 "@is_made st.shared.v4.b32 [%9], {%0, %1, %2, %3};\n"
+                 "@is_made st.shared.v4.b32 [%9 + 16], {%4, %5, %6, %7};\n"
+                 "}" ::"r"(a.upper[0]),
+                 "r"(a.upper[1]), "r"(a.upper[2]), "r"(a.upper[3]), "r"(a.lower[0]),
+                 "r"(a.lower[1]), "r"(a.lower[2]), "r"(a.lower[3]), "r"(int(never)), "r"(to)
+                 : "memory");
+}
+
 __device__ inline void split(float a, float b, uint32_t *upper, uint32_t *lower)
 {
     *upper = pair(a, b);
