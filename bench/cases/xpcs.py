@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import tessera
-from cases import _xpcs_sampling
+from cases import _xpcs_overhead, _xpcs_sampling
 from cases._case import Case
 from cases._xpcs_peer import Peer, eliminated
 
@@ -304,7 +304,9 @@ def cases():
         fit_case(23, 200),
         large_fit_case(23, 1000),
         stream_case(23, 2085),
-        _xpcs_sampling.nuts_case(10, 40),
+        _xpcs_sampling.nuts_case("static_anisotropic", 4, 40, 0.01),
+        _xpcs_sampling.nuts_case("laminar_flow", 4, 30, 0.0003),
         _xpcs_sampling.whole_case(23, 200),
+        *_xpcs_overhead.cases(),
         *([large_fit_case(23, 1000, "cuda")] if has_gpu else []),
     ]
