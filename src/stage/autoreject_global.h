@@ -24,6 +24,15 @@ enum {
 // inverse    in     f64 [n_epoch] 1, 1/2, 1/3 ...
 // test       inout  f64 [n_group][first[n_fold]], against the median of those that test
 // train      inout  the same against the median of those that train; NULL: not wanted
+//
+// The rest is for devices with memory of their own, which take n_tile tiles, one after another,
+// tile_stride items apart, and no folds:
+//
+// left          in   u64 [n_fold][(n_epoch + 63) / 64] bits in that order: those that do not train
+// test_members  in   i32 epochs that test fold f: from test_first[f]
+// train_members in   i32 epochs that train fold f: from first[f]
+// medians       tmp  f64 [n_tile][n_chan][n_fold][16]
+// errors        tmp  f64 [n_tile][n_chan][n_fold][most_train]
 typedef struct tess_stage_autoreject_global {
     const double *x;
     const int32_t *order;
@@ -36,6 +45,17 @@ typedef struct tess_stage_autoreject_global {
     int64_t n_chan;
     int64_t n_fold;
     int64_t n_group;
+    const uint64_t *left;
+    const int32_t *test_members;
+    const int64_t *test_first;
+    const int32_t *train_members;
+    double *medians;
+    double *errors;
+    int64_t n_tile;
+    int64_t tile_stride;
+    int64_t n_error; // first[n_fold]
+    int64_t most_test;
+    int64_t most_train;
 } tess_stage_autoreject_global;
 
 #endif

@@ -32,6 +32,7 @@ enum {
 // The rest is for devices with memory of their own:
 //
 // members    in     i32 [n_split][n_row - n_train] rows that validate, in any order
+// member_first in   [n_split + 1] where those of a split begin
 // medians    tmp    f64 [n_tile][n_chan][n_split][16]
 // errors     tmp    f64 [n_tile][n_chan][n_split][n_train]
 typedef struct tess_stage_autoreject_curve {
@@ -55,6 +56,7 @@ typedef struct tess_stage_autoreject_curve {
     int64_t augmented_stride_chan;
     int64_t stride_curves;
     const int32_t *members;
+    const int64_t *member_first;
     double *medians;
     double *errors;
     int32_t is_fresh; // 1: sse is written, not added to

@@ -439,12 +439,10 @@ def test_odd_arguments_are_named(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [3, None, "numpy"])
 def test_odd_backends_are_named(value: Any) -> None:
-    absent = f"name: {value!r} does not exist; there are cpu"
-    with pytest.raises(tessera.ArgumentError, match=absent):
+    with pytest.raises(tessera.ArgumentError, match=f"name: {value!r} does not exist; there are "):
         backends.Backend(value)
     if value == 3:
-        expected = "prefer: expected 'cpu', 'cuda', 'auto' or"
-        with pytest.raises(tessera.ArgumentError, match=expected):
+        with pytest.raises(tessera.ArgumentError, match="prefer: expected 'cpu', 'cuda', 'auto'"):
             backends.get_backend(value)
 
 

@@ -107,9 +107,6 @@ ALLOWED = {
         "autoreject._study.StudyRecording.epochs:return",
     ],
     "arrays and epochs of any library": [
-        "autoreject.backends.Backend.to_host:data",
-        "autoreject.backends.Backend.to_host:return",
-        "autoreject.backends.DeviceArray.to_host:return",
         "autoreject.backends.GPUPipeline.load:X",
         "autoreject.backends.GPUPipeline.load:ch_types",
         "autoreject.backends.GPUPipeline.load:positions",

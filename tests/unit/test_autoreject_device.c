@@ -245,6 +245,47 @@ static void ransac_has_the_same_bits(void **state)
     }
 }
 
+static void global_thresholds_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{30, 5, 40}, {300, 40, 20}, {130, 3, 9}};
+    if (!on_gpu) {
+        skip();
+    }
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        enum { N_THRESHOLD = 3, N_FOLD = 5, MOST = 300 };
+        ar_data d = ar_data_make(on_cpu, sizes[i][0], sizes[i][1], sizes[i][2], i + 3);
+        tess_resident samples = {0};
+        tess_autoreject_epochs *there = epochs_for(on_gpu, &d, i == 1, &samples);
+        tess_context *const contexts[2] = {on_cpu, on_gpu};
+        tess_autoreject_epochs *const epochs[2] = {d.epochs, there};
+        double objectives[2][MOST], scores[2][2][N_THRESHOLD * N_FOLD];
+        tess_autoreject_global_result found[2];
+        int64_t channels[40];
+        for (int64_t c = 0; c < d.n_chan; c++) {
+            channels[c] = c;
+        }
+        const double thresholds[N_THRESHOLD] = {2e-5, 6e-5, 1e-4};
+        for (int k = 0; k < 2; k++) {
+            found[k] = (tess_autoreject_global_result){.struct_size = sizeof found[k],
+                                                       .objectives = objectives[k]};
+            assert_ok(tess_autoreject_global(contexts[k], epochs[k], channels, d.n_chan, NULL,
+                                             &found[k]));
+            assert_ok(tess_autoreject_validation_curve(contexts[k], epochs[k], channels, d.n_chan,
+                                                       thresholds, N_THRESHOLD, NULL, N_FOLD,
+                                                       scores[k][0], scores[k][1]));
+        }
+        assert_true(found[0].threshold == found[1].threshold);
+        assert_int_equal(found[0].n_candidate, found[1].n_candidate);
+        assert_memory_equal(objectives[0], objectives[1],
+                            (size_t)found[0].n_candidate * sizeof(double));
+        assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
+        tess_autoreject_epochs_close(there);
+        tess_resident_free(&samples);
+        ar_data_free(&d);
+    }
+}
+
 // Channels of samples that are on the GPU, some marked, by tess_autoreject_interpolate.
 static void repairs_have_the_same_bits(void **state)
 {
@@ -287,6 +328,7 @@ int main(void)
                                        cmocka_unit_test(tiles_that_do_not_fit_go_through),
                                        cmocka_unit_test(samples_that_are_not_finite_are_named),
                                        cmocka_unit_test(ransac_has_the_same_bits),
+                                       cmocka_unit_test(global_thresholds_have_the_same_bits),
                                        cmocka_unit_test(repairs_have_the_same_bits)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -90,9 +90,10 @@ def rows_of(x: Any, axis: int) -> Any:
         torch = importlib.import_module("torch")
         kept = x.dtype in (torch.float32, torch.float64)
         return (x if kept else x.to(torch.float64)).movedim(axis, -1).contiguous()
-    names = {"cupy": "cupy", "jax": "jax.numpy"}
-    numpy = importlib.import_module(names.get(library_of(x), "numpy"))
     values = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
+    if library_of(x) == "jax":  # contiguous always
+        return importlib.import_module("jax.numpy").moveaxis(values, axis, -1)
+    numpy = importlib.import_module("cupy" if library_of(x) == "cupy" else "numpy")
     return numpy.ascontiguousarray(numpy.moveaxis(values, axis, -1))
 
 

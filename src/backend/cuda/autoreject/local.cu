@@ -127,29 +127,6 @@ __global__ void __launch_bounds__(ROWS) errors_kernel(tess_stage_autoreject_loca
     }
 }
 
-template <int THREADS, int V>
-cudaError_t launch_medians(cudaStream_t stream, const tess_stage_autoreject_local &a)
-{
-    const int64_t n_block = a.n_tile * a.n_fold * a.n_chan * MEDIAN_PARTS;
-    median_kernel<THREADS, V><<<unsigned(n_block), THREADS, 0, stream>>>(a);
-    return cudaGetLastError();
-}
-
-cudaError_t choose_medians(cudaStream_t stream, const tess_stage_autoreject_local &a)
-{
-    if (a.most_test <= 64) {
-        return launch_medians<32, 8>(stream, a);
-    }
-    if (a.most_test <= 128) {
-        return launch_medians<32, 16>(stream, a);
-    }
-    if (a.most_test <= 512) {
-        return launch_medians<128, 16>(stream, a);
-    }
-    return a.most_test <= 2560 ? launch_medians<256, 40>(stream, a)
-                               : launch_medians<512, 0>(stream, a);
-}
-
 cudaError_t local_launch(cudaStream_t stream, const void *args)
 {
     const auto &a = *static_cast<const tess_stage_autoreject_local *>(args);
@@ -160,7 +137,11 @@ cudaError_t local_launch(cudaStream_t stream, const void *args)
     if (a.n_repair > 0) {
         table_kernel<<<unsigned(a.n_repair), table_threads, 0, stream>>>(a);
     }
-    cudaError_t error = choose_medians(stream, a);
+    const int64_t n_median = a.n_tile * a.n_fold * a.n_chan * MEDIAN_PARTS;
+    median_choose(a.most_test, [&](auto threads, auto values) {
+        median_kernel<threads, values><<<unsigned(n_median), unsigned(threads), 0, stream>>>(a);
+    });
+    cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && a.n_bin > 0) {
         bins_kernel<<<unsigned(n_block * a.n_bin), ROWS, 0, stream>>>(a);
         error = cudaGetLastError();

@@ -10,6 +10,11 @@
 #include "backend/cuda/autoreject/select.h"
 
 #include <cmath>
+#include <type_traits>
+
+// A number that is known when code is compiled.
+template <int N>
+using median_number = std::integral_constant<int, N>;
 
 template <int THREADS>
 struct median_shared {
@@ -253,6 +258,25 @@ __device__ void median_block(median_shared<THREADS> &shared, const tile_rows &ro
         out[s] = (n % 2 ? high : 0.5 * (low + high)) + 0.0;
     }
     __syncthreads();
+}
+
+// Calls launch(THREADS, V), as constants, with what holds n values.
+template <typename Launch>
+void median_choose(int64_t n, Launch launch)
+{
+    if (n <= 64) {
+        launch(median_number<32>(), median_number<8>());
+    } else if (n <= 128) {
+        launch(median_number<64>(), median_number<8>());
+    } else if (n <= 512) {
+        launch(median_number<128>(), median_number<16>());
+    } else if (n <= 2560) {
+        launch(median_number<256>(), median_number<40>());
+    } else if (n <= 5120) {
+        launch(median_number<512>(), median_number<40>());
+    } else {
+        launch(median_number<512>(), median_number<0>());
+    }
 }
 
 #endif

@@ -3,8 +3,8 @@
 // A block has an epoch and a few channels, and goes through the samples some at a time. Those of
 // all channels lie in shared memory, and so do the predictions of all subsets: a warp makes those
 // of one subset, a lane having one or two samples of all the block's channels. Then two threads
-// sort the halves of what was predicted for a sample, by the network of the CPU's kernel, and one
-// takes the middle of both. Sums have the 16 lanes of the CPU's and its order.
+// sort the halves of what was predicted for a sample, by a network, and one takes the middle of
+// both. Sums have the 16 lanes of the CPU's and its order.
 
 #include "backend/cuda/autoreject/stages.h"
 #include "backend/cuda/autoreject/tile.h"
@@ -96,25 +96,42 @@ __device__ __forceinline__ void predict(const tess_stage_autoreject_ransac &a, c
     }
 }
 
+// Batcher's merge of runs of P values into runs of 2 P, in steps of K and less; all places are
+// known when this is compiled, so that values stay in registers.
+template <int P, int K>
+__device__ __forceinline__ void merge(double (&x)[HALF_MOST])
+{
+#pragma unroll
+    for (int i = K % P; i + K < HALF_MOST; i++) {
+        if ((i - K % P) % (2 * K) < K && i / (2 * P) == (i + K) / (2 * P)) {
+            const double low = x[i], high = x[i + K];
+            const bool is_wrong = high < low;
+            x[i] = is_wrong ? high : low;
+            x[i + K] = is_wrong ? low : high;
+        }
+    }
+    if constexpr (K > 1) {
+        merge<P, K / 2>(x);
+    } else if constexpr (2 * P < HALF_MOST) {
+        merge<2 * P, 2 * P>(x);
+    }
+}
+
 // n <= 25 values, stride items apart, ascending.
 __device__ __forceinline__ void sort_half(double *p, int64_t stride, int n)
 {
-#define LOAD(i) double x##i = (i) < n ? p[(i)*stride] : double(INFINITY);
-#define EXCHANGE(i, j)                                                                             \
-    {                                                                                              \
-        const bool is_wrong = x##j < x##i;                                                         \
-        const double low = is_wrong ? x##j : x##i;                                                 \
-        x##j = is_wrong ? x##i : x##j;                                                             \
-        x##i = low;                                                                                \
+    double x[HALF_MOST];
+#pragma unroll
+    for (int i = 0; i < HALF_MOST; i++) {
+        x[i] = i < n ? p[i * stride] : double(INFINITY);
     }
-#define STORE(i)                                                                                   \
-    if ((i) < n) {                                                                                 \
-        p[(i)*stride] = x##i;                                                                      \
+    merge<1, 1>(x);
+#pragma unroll
+    for (int i = 0; i < HALF_MOST; i++) {
+        if (i < n) {
+            p[i * stride] = x[i];
+        }
     }
-    ITEMS_25(LOAD) NETWORK_25(EXCHANGE) ITEMS_25(STORE)
-#undef LOAD
-#undef EXCHANGE
-#undef STORE
 }
 
 // The values of rank k - 1 and k (from 0) of two ascending lists together.

@@ -6,6 +6,7 @@
 
 extern const tess_cuda_stage tess_cuda_stage_autoreject_augment;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_curve;
+extern const tess_cuda_stage tess_cuda_stage_autoreject_global;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_intake;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_local;
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;

@@ -46,6 +46,14 @@ char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text);
 // array.c: an array that the device of the context can read. TESS_E_SPACE or TESS_E_SHAPE.
 TESS_MUST_CHECK tess_status tess_ar_check_space(const tess_context *ctx, const tess_array *x);
 
+// read.c: epochs first..first+count-1 of some channels to [count][n_channel][n_time], by all
+// threads where they may read at the same time.
+TESS_MUST_CHECK tess_status tess_ar_epochs_read_block(tess_context *ctx,
+                                                      const tess_autoreject_epochs *epochs,
+                                                      int64_t first, int64_t count,
+                                                      const int64_t *channels, int64_t n_channel,
+                                                      double *to);
+
 // inputs.c: opens a file that lives with the epochs; or looks after one that does.
 TESS_MUST_CHECK tess_status tess_ar_epochs_open_input(tess_autoreject_epochs *epochs,
                                                       const char *path, const tess_infile **file);

@@ -42,6 +42,36 @@ static tess_status read_epochs(tess_context *ctx, void *impl, int64_t first, int
     return TESS_OK;
 }
 
+// Doubles that lie in the file as they are wanted: any thread.
+static tess_status read_doubles(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                                const int64_t *channels, int64_t n_channel, double *dst)
+{
+    const tess_ar_numpy_file *f = impl;
+    for (int64_t e = first; e < first + count; e++) {
+        TESS_TRY(tess_context_check_cancel(ctx));
+        for (int64_t c = 0, n = 1; c < n_channel; c += n, n = 1) {
+            while (c + n < n_channel && channels[c + n] == channels[c] + n) {
+                n++;
+            }
+            const uint64_t at = (uint64_t)((e * f->n_chan + channels[c]) * f->n_time);
+            const uint64_t items = (uint64_t)(n * f->n_time);
+            TESS_TRY(tess_source_read_bytes(f->source, at * sizeof *dst, items * sizeof *dst, dst));
+            dst += items;
+        }
+    }
+    return TESS_OK;
+}
+
+// Neither converted nor scaled, nor packed.
+static bool is_as_wanted(const tess_ar_numpy_file *f)
+{
+    bool is_plain = f->dtype == TESS_F64 && tess_source_is_direct(f->source);
+    for (int64_t c = 0; c < f->n_chan; c++) {
+        is_plain = is_plain && f->calibration[c] == 1;
+    }
+    return is_plain;
+}
+
 // Samples first..first+count-1 of a row, in the file or loaded, converted.
 static tess_status read_row(tess_ar_numpy_file *f, int64_t channel, int64_t first, int64_t count,
                             double *dst)
@@ -192,7 +222,11 @@ static tess_status open_arrays(tess_context *ctx, tess_ar_numpy_file *f, const c
     info->tmin = f->tmin;
     TESS_TRY(tess_ar_epochs_set_sensors(f->epochs, &sensors));
     TESS_TRY(tess_ar_numpy_events(f));
-    f->epochs->reader = (tess_ar_reader){.impl = f, .read = read_epochs, .close = close_numpy};
+    const bool is_plain = is_as_wanted(f);
+    f->epochs->reader = (tess_ar_reader){.impl = f,
+                                         .read = is_plain ? read_doubles : read_epochs,
+                                         .close = close_numpy,
+                                         .is_concurrent = is_plain};
     return TESS_OK;
 }
 

@@ -121,12 +121,8 @@ static void add_groups(double *errors, int64_t n_group, int64_t n)
     }
 }
 
-static tess_status add_tiles(tess_ar_store *store, global_curves *c)
+static tess_status add_tiles_here(tess_ar_store *store, global_curves *c, tess_watch *progress)
 {
-    tess_watch progress;
-    const uint64_t bytes = (uint64_t)store->n_tile * store->tile_items * sizeof(double);
-    tess_watch_begin(&progress, c->ctx, "autoreject.global", "tiles", 0, bytes,
-                     tess_ar_store_strategy(store));
     tess_stage_autoreject_global args = {.order = c->order,
                                          .folds = c->folds,
                                          .first = c->first,
@@ -141,12 +137,23 @@ static tess_status add_tiles(tess_ar_store *store, global_curves *c)
     const double flops = 5.0 * (double)c->first[c->n_fold] * (double)store->n_chan * TESS_AR_TILE *
                          (c->train ? 2 : 1);
     for (int64_t k = 0; k < store->n_tile; k++) {
-        TESS_TRY(tess_watch_poll(&progress, k, store->n_tile));
+        TESS_TRY(tess_watch_poll(progress, k, store->n_tile));
         TESS_TRY(tess_ar_store_tile(store, k, &args.x));
         tess_span span = tess_span_begin(&c->ctx->tracer, "autoreject.global");
         TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_GLOBAL, &args, sizeof args));
         tess_span_end(&span, (double)store->tile_items * sizeof(double), flops);
     }
+    return TESS_OK;
+}
+
+static tess_status add_tiles(tess_ar_store *store, global_curves *c)
+{
+    tess_watch progress;
+    const uint64_t bytes = (uint64_t)store->n_tile * store->tile_items * sizeof(double);
+    tess_watch_begin(&progress, c->ctx, "autoreject.global", "tiles", 0, bytes,
+                     tess_ar_store_strategy(store));
+    TESS_TRY(store->device->shares_host_memory ? add_tiles_here(store, c, &progress)
+                                               : tess_ar_global_tiles_there(store, c, &progress));
     add_groups(c->test, c->n_group, c->first[c->n_fold]);
     if (c->train) {
         add_groups(c->train, c->n_group, c->first[c->n_fold]);

@@ -2,6 +2,7 @@
 #ifndef TESS_AUTOREJECT_GLOBAL_H
 #define TESS_AUTOREJECT_GLOBAL_H
 
+#include "runtime/watch.h"
 #include "systems/autoreject/store/store.h"
 #include "tessera/autoreject/global.h"
 
@@ -42,6 +43,10 @@ void tess_ar_global_release(global_curves *curves);
 // curves->test or train.
 double tess_ar_global_loss(const global_curves *curves, const double *errors, int64_t fold,
                            int64_t n_kept);
+
+// device.c: adds the errors of all tiles on a device with memory of its own.
+TESS_MUST_CHECK tess_status tess_ar_global_tiles_there(tess_ar_store *store, global_curves *curves,
+                                                       tess_watch *progress);
 
 // check.c
 // what: for messages.

@@ -19,7 +19,7 @@ static const double WORK_PER_CORE = 5e9;
 static const double WORK_OF_MEDIAN = 60;
 // The same of a GPU, and what it takes of samples at a time.
 static const double WORK_PER_GPU = 1e12;
-static const double GPU_BYTES = 256 << 20;
+static const double GPU_BYTES = 32 << 20; // more only waits for pages
 
 // What a device with memory of its own holds.
 typedef struct ransac_there {

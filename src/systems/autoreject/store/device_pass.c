@@ -98,37 +98,12 @@ static void close_all(device_pass *p)
     tess_resident_free(&p->scales);
 }
 
-typedef struct block_read {
-    const device_pass *p;
-    int64_t first;
-    double *to;
-} block_read;
-
-static tess_status read_epoch(void *arg, int64_t epoch, int32_t worker)
-{
-    (void)worker;
-    const block_read *r = arg;
-    const tess_ar_store_request *q = r->p->request;
-    const tess_ar_reader *reader = &q->epochs->reader;
-    return reader->read(r->p->store->ctx, reader->impl, r->first + epoch, 1, q->channels, q->n_chan,
-                        r->to + epoch * q->n_chan * r->p->store->n_time);
-}
-
-static tess_status read_block(const device_pass *p, int64_t first, int64_t count, double *to)
-{
-    const tess_ar_store_request *q = p->request;
-    const tess_ar_reader *reader = &q->epochs->reader;
-    block_read r = {.p = p, .first = first, .to = to};
-    return reader->is_concurrent ? tess_parallel_for(p->store->ctx->pool, count, read_epoch, &r)
-                                 : reader->read(p->store->ctx, reader->impl, first, count,
-                                                q->channels, q->n_chan, to);
-}
-
 static tess_status send_block(device_pass *p, int64_t first, int64_t count, slot *by)
 {
     const tess_ar_store *s = p->store;
     TESS_TRY(tess_stage_finish(&by->device)); // the buffer is free
-    TESS_TRY(read_block(p, first, count, by->pinned));
+    TESS_TRY(tess_ar_epochs_read_block(s->ctx, p->request->epochs, first, count,
+                                       p->request->channels, s->n_chan, by->pinned));
     TESS_TRY(tess_resident_refill(&by->there, by->pinned,
                                   (size_t)(count * s->n_chan * s->n_time) * sizeof(double)));
     tess_stage_autoreject_intake args = intake_of(p, first, count);

@@ -71,6 +71,8 @@ tess_status tess_ar_device_open(ar_search *search)
     TESS_TRY(tess_resident_create(
         device, (size_t)(search->split_group * n_validation(search)) * sizeof(int32_t),
         &there->members));
+    TESS_TRY(tess_resident_create(device, (size_t)(search->split_group + 1) * sizeof(int64_t),
+                                  &there->member_first));
     TESS_TRY(tess_resident_create(device, n_curve * (size_t)search->n_train * sizeof(double),
                                   &there->sse));
     TESS_TRY(tess_resident_create(device, n_batch * n_curve * TESS_AR_TILE * sizeof(double),
@@ -94,6 +96,7 @@ void tess_ar_device_close(ar_search *search)
     tess_resident_free(&there->inverse);
     tess_resident_free(&there->validation);
     tess_resident_free(&there->members);
+    tess_resident_free(&there->member_first);
     tess_resident_free(&there->sse);
     tess_resident_free(&there->medians);
     tess_resident_free(&there->errors);
@@ -106,24 +109,32 @@ static tess_status send_members(ar_search *search, int64_t n_split)
 {
     const int64_t n = n_validation(search);
     tess_heap *heap = &search->ctx->heap;
-    const size_t bytes = (size_t)(n_split * n) * sizeof(int32_t);
-    int32_t *members = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "rows that validate");
-    if (!members) {
+    const size_t first_bytes = (size_t)(n_split + 1) * sizeof(int64_t);
+    const size_t member_bytes = (size_t)(n_split * n) * sizeof(int32_t);
+    const size_t bytes = first_bytes + member_bytes;
+    int64_t *first = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "rows that validate");
+    if (!first) {
         return TESS_E_MEMORY;
     }
+    int32_t *members = (int32_t *)(first + n_split + 1);
     int32_t *to = members;
+    first[n_split] = n_split * n;
     for (int64_t s = 0; s < n_split; s++) {
+        first[s] = s * n;
         for (int64_t r = 0; r < search->n_row; r++) {
             if (search->marks[s * search->n_row + r]) {
                 *to++ = (int32_t)r;
             }
         }
     }
-    tess_status status = tess_resident_refill(&search->there.members, members, bytes);
+    tess_status status = tess_resident_refill(&search->there.members, members, member_bytes);
+    if (status == TESS_OK) {
+        status = tess_resident_refill(&search->there.member_first, first, first_bytes);
+    }
     if (status == TESS_OK) {
         status = tess_stage_finish(search->store->device); // before the list goes
     }
-    tess_heap_free(heap, members, bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(heap, first, bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
@@ -190,6 +201,7 @@ static tess_status curves(ar_search *search, const double *tiles, int64_t n_tile
                                         .stride_chan = TESS_AR_TILE,
                                         .stride_curves = search->split_group,
                                         .members = there->members.data,
+                                        .member_first = there->member_first.data,
                                         .medians = there->medians.data,
                                         .errors = there->errors.data,
                                         .is_fresh = there->is_fresh};

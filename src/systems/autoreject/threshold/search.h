@@ -25,11 +25,12 @@ typedef struct ar_there {
     tess_resident order;
     tess_resident inverse;
     tess_resident validation;
-    tess_resident members;   // i32 [split_group][n_row - n_train] rows that validate
-    tess_resident sse;       // [chan_group][split_group][n_train]
-    tess_resident medians;   // of a batch
-    tess_resident errors;    // of a batch
-    tess_resident augmented; // of a batch
+    tess_resident members;      // i32 [split_group][n_row - n_train] rows that validate
+    tess_resident member_first; // i64 [split_group + 1]
+    tess_resident sse;          // [chan_group][split_group][n_train]
+    tess_resident medians;      // of a batch
+    tess_resident errors;       // of a batch
+    tess_resident augmented;    // of a batch
     tess_resident w;
     bool is_fresh; // sse holds nothing yet
 } ar_there;

@@ -96,7 +96,6 @@ static tess_status start_block(const votes *v, const resident_votes *at, int64_t
 // block: epochs at once, samples has room for.
 static tess_status go_over_epochs(votes *v, resident_votes *at, int64_t block, double *samples)
 {
-    const tess_ar_reader *reader = &v->epochs->reader;
     const int64_t n_epoch = v->epochs->info.n_epoch;
     const uint64_t epoch_bytes = (uint64_t)(v->n * v->epochs->info.n_time) * sizeof *samples;
     tess_watch watch;
@@ -107,7 +106,8 @@ static tess_status go_over_epochs(votes *v, resident_votes *at, int64_t block, d
     for (int64_t e = 0; e < n_epoch; e += block) {
         const int64_t count = block < n_epoch - e ? block : n_epoch - e;
         if (!is_there) {
-            TESS_TRY(reader->read(v->ctx, reader->impl, e, count, v->channels, v->n, samples));
+            TESS_TRY(
+                tess_ar_epochs_read_block(v->ctx, v->epochs, e, count, v->channels, v->n, samples));
             TESS_TRY(tess_resident_refill(&at->x, samples, (size_t)count * epoch_bytes));
         }
         TESS_TRY(start_block(v, at, e, count));
