@@ -380,7 +380,9 @@ static void find_shift(const tess_xp_combine *c, const double *mu, double *shift
     for (int64_t k = 0; k < c->coords.n; k++) {
         shift[k] = -(double)(n_used(c) - 1) * place.volume_slope[k];
     }
-    tess_xp_combine_skew(c, mu, shift);
+    if (c->is_nearly_normal) {
+        tess_xp_combine_skew(c, mu, shift);
+    }
     solve(c, shift);
 }
 
@@ -487,7 +489,9 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     tess_xp_combine_choose(c);
     TESS_TRY(choose_shards(c));
     TESS_TRY(judge(c));
-    share_precision(c);
+    if (c->is_nearly_normal) {
+        share_precision(c);
+    }
     if (!find_whole(c, mu)) {
         TESS_FAIL(TESS_E_NUMERIC, "the shards' covariances have no sum that could be inverted");
     }

@@ -17,10 +17,11 @@ typedef struct tess_xp_combine {
     int64_t n_draw; // of each shard, all chains
     tess_blocks blocks;
     uint8_t *is_used;
-    double *x;         // [n_shard][n_draw][n]
-    double *mean;      // [n_shard][n]
-    double *precision; // [n_shard][n][n]
-    double *root;      // [n][n] of the sum of the precisions
+    bool is_nearly_normal; // shards are, so that their third moments say how they are not
+    double *x;             // [n_shard][n_draw][n]
+    double *mean;          // [n_shard][n]
+    double *precision;     // [n_shard][n][n]
+    double *root;          // [n][n] of the sum of the precisions
     tess_text warnings;
 } tess_xp_combine;
 
@@ -34,7 +35,8 @@ static inline const tess_xpcs_posterior_info *tess_xp_combine_info(const tess_xp
 void tess_xp_combine_coords(tess_xp_combine *combine, bool is_bent);
 // The vectors x of a shard's draws.
 void tess_xp_combine_take(tess_xp_combine *combine, int64_t shard);
-// Those coordinates in which the shards are nearest to normal; x is used as room.
+// Those coordinates in which the shards are nearest to normal, and whether that is near; x is used
+// as room.
 void tess_xp_combine_choose(tess_xp_combine *combine);
 // A shard's draws of theta's coordinates and the noise.
 typedef struct tess_xp_shape {

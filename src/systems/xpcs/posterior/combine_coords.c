@@ -11,6 +11,9 @@
 
 enum { N_JUDGED = 16 }; // shards: more would say the same
 
+// Sum of the squares of a shard's third moments up to which an expansion in them is taken to hold.
+static const double MOST_SKEWNESS = 0.2;
+
 void tess_xp_combine_coords(tess_xp_combine *c, bool is_bent)
 {
     const tess_xpcs_posterior_info *info = tess_xp_combine_info(c, 0);
@@ -70,4 +73,5 @@ void tess_xp_combine_choose(tess_xp_combine *c)
         }
     }
     tess_xp_combine_coords(c, found[1] < found[0]);
+    c->is_nearly_normal = fmin(found[0], found[1]) < MOST_SKEWNESS * (double)n;
 }
