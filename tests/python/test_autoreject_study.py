@@ -163,6 +163,34 @@ def test_dry_run_lists_and_writes_nothing(bids: Path, tmp_path: Path) -> None:
     assert small.at_a_time == 3
 
 
+def test_labels_are_texts_or_numbers(bids: Path, tmp_path: Path) -> None:
+    def names(**labels: Any) -> list[str]:
+        return [r.subject for r in ta.study(bids, tmp_path / "out", dry_run=True, **labels)]
+
+    assert names(subjects=["01", "sub-03"]) == ["01", "03"]
+    assert names(subjects="01, 03") == ["01", "03"]  # as people write lists
+    assert names(event=[1], subjects="02") == ["02"]
+    with pytest.raises(tessera.NotFoundError, match="run-7"):
+        names(run=7)
+    for wrong in ([], [None], 1.5, [["01"]], ["01,02"]):
+        with pytest.raises(tessera.ArgumentError, match="subjects"):
+            names(subjects=wrong)
+
+
+def test_splits_until_the_choice_stays(bids: Path, tmp_path: Path) -> None:
+    cut = {**CUT, **GRID, "subjects": "01"}
+    found = ta.study(bids, tmp_path / "a", **{**cut, "n_splits": "auto"})
+    assert repr(found) == f"<Study of 1 recordings | 1 done | {tmp_path / 'a'}>"
+    asked = ta.study(bids, tmp_path / "b", **{**cut, "n_splits": 0})
+    assert found["01"].model().threshes_ == asked["01"].model().threshes_
+    del cut["cv"]
+    assert ta.study(bids, tmp_path / "c", **cut, cv="auto")["01"].state == "done"
+    for name in ("cv", "n_splits"):
+        wrong: dict[str, Any] = {name: "many"}
+        with pytest.raises(tessera.ArgumentError, match=name):
+            ta.study(bids, tmp_path / "d", **wrong)
+
+
 def test_inheritance_sessions_and_runs(tmp_path: Path) -> None:
     root = tmp_path / "bids"
     for session in ("a", "b"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tessera.autoreject.autoreject import AutoReject
 
 _PathLike = str | os.PathLike[str]
-_Labels = str | Iterable[str] | None
+_Labels = str | int | Iterable[str | int] | None
 
 
 @dataclass(frozen=True)
@@ -180,12 +180,47 @@ class Study:
             return self.recordings[name]
         found = [r for r in self.recordings if name in (r.name, r.subject, f"sub-{r.subject}")]
         if len(found) != 1:
-            raise KeyError(f"{name!r} names {len(found)} recordings")
+            there = ", ".join(r.name for r in found or self.recordings)
+            raise KeyError(f"{name!r} names {len(found)} recordings; choose one of {there}")
         return found[0]
 
+    def __repr__(self) -> str:
+        """Return a line: a study of hundreds would fill pages."""
+        states = [r.state for r in self.recordings]
+        counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
+        return f"<Study of {len(states)} recordings | {counts} | {self.output}>"
 
-def _joined(labels: _Labels) -> str | None:
-    return labels if labels is None or isinstance(labels, str) else ",".join(labels)
+
+def _joined(name: str, labels: _Labels) -> str | None:
+    """Return labels as the engine reads them: numbers are of runs and codes of events."""
+    if labels is None or isinstance(labels, str):
+        return labels
+    several: list[Any] = list(labels) if isinstance(labels, Iterable) else [labels]
+    if not several:  # no labels would mean all of them
+        raise _core.ArgumentError(f"{name}: the list is empty; leave it out to take all")
+    for label in several:
+        if not isinstance(label, (str, int, np.integer)) or isinstance(label, bool):
+            raise _core.ArgumentError(f"{name}: expected text or a list of texts, got {label!r}")
+        if isinstance(label, str) and "," in label:
+            raise _core.ArgumentError(
+                f"{name}: {label!r} has a comma, which parts labels; name what has none"
+            )
+    return ",".join(str(label) for label in several)
+
+
+def _folds(cv: int | str | None, n_splits: int | str | None) -> tuple[Any, Any]:
+    """Return folds and splits as the engine takes them: 'auto' is 0 splits."""
+    if isinstance(cv, str):
+        if cv != "auto":
+            raise _core.ArgumentError(f"cv: expected 'auto' or a number from 2 on, got {cv!r}")
+        cv, n_splits = None, "auto"
+    if isinstance(n_splits, str):
+        if n_splits != "auto":
+            raise _core.ArgumentError(
+                f"n_splits: expected 'auto' or a number from 1 on, got {n_splits!r}"
+            )
+        n_splits = 0
+    return cv, n_splits
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -228,8 +263,8 @@ def study(
     keep_annotated: bool | None = None,
     consensus: ArrayLike | None = None,
     n_interpolate: ArrayLike | None = None,
-    cv: int | None = None,
-    n_splits: int | None = None,
+    cv: int | Literal["auto"] | None = None,
+    n_splits: int | Literal["auto"] | None = None,
     search: str | None = None,
     rho_mode: str | None = None,
     seed: int | None = None,
@@ -261,10 +296,10 @@ def study(
     output : path
         Folder of the derivatives: not there yet, empty, or of an earlier study.
     subjects, sessions, task, acquisition, run, datatype : str or list of str, optional
-        Labels to take; default: all.
+        Labels to take; default: all. Runs may be numbers.
     picks : str or list of str, optional
         Channels by name or type.
-    event : str or list of str, optional
+    event : str, int or list of these, optional
         Names (trial_type) or codes of the events to keep.
     stim, montage, types : str, optional
         As of :func:`read_epochs`.
@@ -278,8 +313,9 @@ def study(
         Keep epochs that touch an annotation starting with bad.
     consensus, n_interpolate : array, optional
         Values to try.
-    cv, n_splits : int, optional
-        Folds of the search for these; splits of the threshold search.
+    cv, n_splits : int or 'auto', optional
+        Folds of the search for these; splits of the threshold search. 'auto' as of
+        :class:`AutoReject`.
     search : {'exact', 'compat', 'grid', 'random'}, optional
         How thresholds are searched for.
     rho_mode : {'independent', 'cumulative'}, optional
@@ -320,27 +356,28 @@ def study(
     >>> result = ta.study("bids", "derivatives", task="rest", window=2.0)  # doctest: +SKIP
     >>> result["01"].epochs().average()  # doctest: +SKIP
     """
+    folds, splits = _folds(cv, n_splits)
     options = {
         "study": _given(with_reports=with_reports, at_a_time=at_a_time, outlier_z=outlier_z),
         "epochs": _given(
             tmin=tmin, tmax=tmax, window=window, overlap=overlap, keep_annotated=keep_annotated
         ),
-        "fit": _given(search=search, rho_mode=rho_mode, n_split=n_splits, n_fold=cv, seed=seed),
+        "fit": _given(search=search, rho_mode=rho_mode, n_split=splits, n_fold=folds, seed=seed),
         "transform": _given(keep_bad=keep_bad),
     }
     texts = {
-        "subjects": _joined(subjects),
-        "sessions": _joined(sessions),
-        "task": _joined(task),
-        "acquisition": _joined(acquisition),
-        "run": _joined(run),
-        "datatype": _joined(datatype),
-        "picks": _joined(picks),
-        "event": _joined(event),
+        "subjects": _joined("subjects", subjects),
+        "sessions": _joined("sessions", sessions),
+        "task": _joined("task", task),
+        "acquisition": _joined("acquisition", acquisition),
+        "run": _joined("run", run),
+        "datatype": _joined("datatype", datatype),
+        "picks": _joined("picks", picks),
+        "event": _joined("event", event),
         "stim": stim,
         "montage": montage,
         "types": types,
-        "bads": _joined(bads),
+        "bads": _joined("bads", bads),
     }
     grids = (
         None if consensus is None else np.ascontiguousarray(consensus, np.float64),

@@ -40,18 +40,31 @@ static bool is_same_label(const char *key, const char *a, size_t n_a, const char
     return n_a == n_b && strncmp(a, b, n_a) == 0;
 }
 
+// The length of the label that begins at *at and ends before *end; *at moves over blanks, which
+// labels never have and lists like "01, 02" do.
+static size_t label_at(const char **at, const char **end)
+{
+    *at += strspn(*at, " ");
+    *end = *at + strcspn(*at, ",");
+    size_t n = (size_t)(*end - *at);
+    while (n > 0 && (*at)[n - 1] == ' ') {
+        n--;
+    }
+    return n;
+}
+
 // Whether a list "01,sub-02" holds a value; an empty list holds all.
 static bool is_listed(const char *list, const char *key, const char *value, size_t n_value)
 {
     const size_t n_key = strlen(key);
-    for (const char *at = list; at && *at; at += *at == ',') {
-        const size_t n = strcspn(at, ",");
+    const char *end = NULL;
+    for (const char *at = list; at && *at; at = end + (*end == ',')) {
+        const size_t n = label_at(&at, &end);
         const bool has_key = n > n_key && strncmp(at, key, n_key) == 0 && at[n_key] == '-';
         const size_t skip = has_key ? n_key + 1 : 0;
         if (is_same_label(key, at + skip, n - skip, value, n_value)) {
             return true;
         }
-        at += n;
     }
     return !list || !*list;
 }
@@ -289,9 +302,10 @@ static tess_status check_lists(const tess_autoreject_study *s)
         {s->config.runs, "run", offsetof(tess_autoreject_study_recording, run)}};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         const char *list = lists[k].list;
-        for (const char *at = list; at && *at; at += *at == ',') {
+        const char *end = NULL;
+        for (const char *at = list; at && *at; at = end + (*end == ',')) {
             char one[128];
-            const size_t n = strcspn(at, ",");
+            const size_t n = label_at(&at, &end);
             bool is_found = n == 0;
             snprintf(one, sizeof one, "%.*s", (int)n, at);
             for (int64_t i = 0; i < s->n && !is_found; i++) {
@@ -304,7 +318,6 @@ static tess_status check_lists(const tess_autoreject_study *s)
                           "%s: no recording of %s-%s with the other labels asked for", s->root,
                           lists[k].key, one);
             }
-            at += n;
         }
     }
     return TESS_OK;
