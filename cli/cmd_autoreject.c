@@ -3,6 +3,7 @@
 #include "autoreject.h"
 #include "job.h"
 
+#include <stdbool.h>
 #include <unistd.h>
 
 static int check_epochs_target(const cli *c)
@@ -57,26 +58,39 @@ static int save_model(cli *c, autoreject_job *j, const char *path)
     return 0;
 }
 
-static int nothing_survives(const autoreject_job *j)
+// Whether a transform drops an epoch.
+static bool is_dropped(const autoreject_job *j, const tess_autoreject_log_info *log, int64_t e)
+{
+    bool is_bad = log->bad_epochs[e] != 0;
+    for (int64_t c = 0; j->transform_config.drop_partial && !is_bad && c < log->n_chan; c++) {
+        is_bad = log->labels[e * log->n_chan + c] == 1;
+    }
+    return is_bad && !j->transform_config.keep_bad;
+}
+
+static bool nothing_survives(const autoreject_job *j)
 {
     const tess_autoreject_log_info *log = tess_autoreject_log_get_info(j->log);
     for (int64_t e = 0; e < log->n_epoch; e++) {
-        if (!log->bad_epochs[e]) {
-            return 0;
+        if (!is_dropped(j, log, e)) {
+            return false;
         }
     }
-    return !j->transform_config.keep_bad;
+    return true;
 }
 
 // The last word on a log: 5 if nothing survives; everything that can be written has been by then.
 static int verdict(const autoreject_job *j)
 {
-    if (nothing_survives(j)) {
-        return console_fail(AUTOREJECT_ALL_BAD,
-                            "every epoch is bad: look at the report, raise --consensus or pick "
-                            "other channels");
+    if (!nothing_survives(j)) {
+        return 0;
     }
-    return 0;
+    return console_fail(AUTOREJECT_ALL_BAD,
+                        j->transform_config.drop_partial
+                            ? "every epoch is bad or keeps bad channels: look at the report, leave "
+                              "out --drop-partial, or allow more repairs (--n-interpolate)"
+                            : "every epoch is bad: look at the report, raise --consensus or pick "
+                              "other channels");
 }
 
 static int run_fit(cli *c, autoreject_job *j)

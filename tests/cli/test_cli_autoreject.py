@@ -161,6 +161,21 @@ def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
     assert (tmp_path / "log.npz").exists()
 
 
+def test_nothing_left_by_drop_partial_is_exit_code_5(tessera, epochs, tmp_path):
+    run_json(tessera, "fit", "epochs.npz", "-o", "model.json", "--seed", "42")
+    n_epoch, n_chan = epochs["X"].shape[:2]
+    labels = np.zeros((n_epoch, n_chan))
+    labels[:, 2] = 1
+    np.savez(tmp_path / "partial.npz", ch_names=epochs["ch_names"].astype(str),
+             bad_epochs=np.zeros(n_epoch, bool), labels=labels)
+    result = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "--use-log",
+                     "partial.npz", "-o", "none.npy", "--report", "page.html", "--drop-partial")
+    assert result.returncode == 5
+    assert "leave out --drop-partial" in result.stderr
+    assert not (tmp_path / "none.npy").exists()
+    assert (tmp_path / "page.html").exists()
+
+
 def as_json(path, **changes):
     """A log as a page of a report exports it, with members changed or (None) left out."""
     with np.load(path) as log:

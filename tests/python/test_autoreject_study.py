@@ -191,6 +191,24 @@ def test_splits_until_the_choice_stays(bids: Path, tmp_path: Path) -> None:
             ta.study(bids, tmp_path / "d", **wrong)
 
 
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_a_recording_of_which_drop_partial_leaves_nothing(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    x = samples(1, bad=0.0)
+    for e in range(24):  # one channel of every epoch, each time another
+        x[e % 14, e * 40 + 10 : e * 40 + 30] += 3e-4
+    write_brainvision(root / "sub-01" / "eeg" / "sub-01_task-odd_eeg.vhdr", x)
+    line = ["autoreject", "study", str(root), "-o", str(tmp_path / "out"), "--tmin=-0.05"]
+    line += ["--tmax=0.3", "--n-interpolate=0", "--consensus=1", "--n-fold=4", "--drop-partial"]
+    found = subprocess.run([COMMAND, *line], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+    assert "0 kept" in found.stdout
+    folder = tmp_path / "out" / "sub-01" / "eeg"
+    assert not (folder / "sub-01_task-odd_desc-autoreject_epo.fif").exists()
+    page = (folder / "sub-01_task-odd_desc-autoreject_report.html").read_text(encoding="utf-8")
+    assert "Every epoch is bad or keeps bad channels" in page
+
+
 def test_inheritance_sessions_and_runs(tmp_path: Path) -> None:
     root = tmp_path / "bids"
     for session in ("a", "b"):

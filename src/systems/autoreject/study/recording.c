@@ -79,15 +79,25 @@ static tess_status make_folder(job *j)
     return TESS_OK;
 }
 
-static bool survives(const job *j)
+// Whether a transform keeps an epoch.
+static bool is_kept(const job *j, int64_t e)
 {
     const tess_autoreject_log_info *log = &j->log->info;
-    for (int64_t e = 0; e < log->n_epoch; e++) {
-        if (!log->bad_epochs[e]) {
+    bool is_bad = log->bad_epochs[e] != 0;
+    for (int64_t c = 0; j->study->transform.drop_partial && !is_bad && c < log->n_chan; c++) {
+        is_bad = log->labels[e * log->n_chan + c] == 1;
+    }
+    return !is_bad || j->study->transform.keep_bad;
+}
+
+static bool survives(const job *j)
+{
+    for (int64_t e = 0; e < j->log->info.n_epoch; e++) {
+        if (is_kept(j, e)) {
             return true;
         }
     }
-    return j->study->transform.keep_bad != 0;
+    return false;
 }
 
 static tess_status write_epochs(job *j)
@@ -99,7 +109,10 @@ static tess_status write_epochs(job *j)
     TESS_TRY(begin_file(j, "epo.fif"));
     if (!survives(j)) {
         unlink(j->path);
-        tess_ar_log_note(j->log, "Every epoch is bad: no epochs were written.");
+        tess_ar_log_note(j->log, j->study->transform.drop_partial
+                                     ? "Every epoch is bad or keeps bad channels: no epochs were "
+                                       "written."
+                                     : "Every epoch is bad: no epochs were written.");
         return TESS_OK;
     }
     return tess_autoreject_transform(j->ctx, j->model, j->epochs, j->log, &config, NULL, j->path,
