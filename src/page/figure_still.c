@@ -16,6 +16,7 @@ enum {
     HALF = 460,
     THIRD = 330,
     MAX_NAMES = 40,
+    LETTER = 7,         // width of one, about
     MAX_NUMBERS = 1024, // cells that have their numbers written in
     STOPS = 9
 };
@@ -155,10 +156,24 @@ static void mark_log(drawing *d, bool is_x, const span *s)
     }
 }
 
+// Names side by side that there is room for: the longest must end before the next begins.
+static int64_t names_within(const drawing *d, bool is_x, const char *const *names, int64_t n)
+{
+    size_t longest = 1;
+    for (int64_t i = 0; is_x && i < n; i++) {
+        const size_t length = strlen(names[i]);
+        longest = length > longest ? length : longest;
+    }
+    const int64_t room = (d->width - LEFT - RIGHT) / (int64_t)(LETTER * (longest + 1));
+    const int64_t most = is_x && room < MAX_NAMES ? room : MAX_NAMES;
+    return most > 1 ? most : 1;
+}
+
 static void mark_names(drawing *d, bool is_x, const char *const *names, int64_t n)
 {
     const span *s = is_x ? &d->x : &d->y;
-    const int64_t every = (n + MAX_NAMES - 1) / MAX_NAMES;
+    const int64_t most = names_within(d, is_x, names, n);
+    const int64_t every = (n + most - 1) / most;
     for (int64_t i = 0; i < n; i += every) {
         const double share = ((double)i + 0.5) / (double)n;
         mark(d, is_x, fmin(s->low, s->high) + fabs(s->high - s->low) * share, names[i]);

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -115,6 +117,31 @@ def test_outliers_are_named_by_the_rule(tmp_path: Path) -> None:
     assert "sub-04" in want
     assert {line.partition(":")[0] for line in named} == want
     assert not list((tmp_path / "out").rglob("sub-*report.html"))
+
+
+def test_the_page_of_the_group_can_be_read(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    write_brainvision(root / "sub-01/eeg/sub-01_task-odd_eeg.vhdr", samples(1, scale=20.0))
+    for k in range(2, 14):
+        folder = root / f"sub-{k:02d}" / "eeg"
+        shutil.copytree(root / "sub-01" / "eeg", folder)
+        for path in sorted(folder.iterdir()):
+            text = path.read_bytes()
+            if path.suffix in (".vhdr", ".vmrk"):
+                text = text.replace(b"sub-01", f"sub-{k:02d}".encode())
+            path.unlink()
+            (folder / path.name.replace("sub-01", f"sub-{k:02d}")).write_bytes(text)
+    result = ta.study(root, tmp_path / "out", **CUT, **GRID, with_reports=False)
+    assert not result.failed
+    page = result.report.read_text(encoding="utf-8")
+    # Thousands of a unit, as magnetometers have them in fT, are no powers of ten.
+    assert re.search(r"\b\d{4} µV", page)
+    assert not re.search(r"\de\+0\d( µV|</text>)", page)
+    # Names under a map that is seen without scripts do not lie on top of each other.
+    names = re.findall(r'<text x="(\d+)" y="(\d+)" text-anchor="middle">(sub-[^<]*)<', page)
+    assert len(names) > 1
+    for (x, y, name), (next_x, next_y, _) in itertools.pairwise(names):
+        assert next_y != y or int(next_x) < int(x) or int(next_x) - int(x) >= 6 * len(name)
 
 
 def test_failures_do_not_stop_the_rest_and_resume_keeps(bids: Path, tmp_path: Path) -> None:

@@ -56,12 +56,10 @@ typedef struct curve {
 static void write_number(tess_ar_page *page, double x, int y, const char *anchor, double value,
                          const char *unit)
 {
-    char text[40];
-    snprintf(text, sizeof text, fabs(value) < 1000 ? "%.3g" : "%.0f", value);
     tess_text_printf(&page->html.text,
                      "<text x=\"%.4g\" y=\"%d\" text-anchor=\"%s\" style=\"font-size:9px\">%s%s%s"
                      "</text>",
-                     x, y, anchor, text, unit[0] ? " " : "", unit);
+                     x, y, anchor, tess_ar_number_of(value).text, unit[0] ? " " : "", unit);
 }
 
 // The objective over the candidates of a channel as a small line, its threshold as a mark, and the

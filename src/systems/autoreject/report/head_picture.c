@@ -3,11 +3,12 @@
 #include "base/text.h"
 #include "page/colour.h"
 #include "page/html_parts.h"
+#include "systems/autoreject/report/page.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { HEAD = 400, SCALE_STEPS = 24, SCALE_HEIGHT = 300, WIDTH = HEAD + 90 };
+enum { HEAD = 400, SCALE_STEPS = 24, SCALE_HEIGHT = 300, WIDTH = HEAD + 110 };
 // Names of more sensors than these would lie on top of each other.
 enum { MOST_NAMES = 80, FEW_NAMES = 40 };
 
@@ -64,13 +65,9 @@ static void write_scale(const picture *p)
                          top + (SCALE_STEPS - 1 - k) * step, step + 0.5, fill);
     }
     for (int k = 0; k <= 2; k++) {
-        char number[32];
-        const double value = p->low + (p->high - p->low) * k / 2;
-        // Exponents would be cut off at the edge: fT are thousands at times.
-        const bool is_long = fabs(value) >= 999.5 && fabs(value) < 99999.5;
-        snprintf(number, sizeof number, is_long ? "%.0f" : "%.3g", value);
         tess_text_printf(out, "<text x=\"%d\" y=\"%.5g\">%s</text>", x + 18,
-                         top + SCALE_HEIGHT * (1 - k / 2.0) + 4, number);
+                         top + SCALE_HEIGHT * (1 - k / 2.0) + 4,
+                         tess_ar_number_of(p->low + (p->high - p->low) * k / 2).text);
     }
     tess_text_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, top - 10, p->head->unit);
 }

@@ -21,6 +21,14 @@ tess_ar_unit tess_ar_unit_of(int32_t type)
     }
 }
 
+tess_ar_number tess_ar_number_of(double value)
+{
+    tess_ar_number number;
+    const bool is_thousands = fabs(value) >= 999.5 && fabs(value) < 1e6;
+    snprintf(number.text, sizeof number.text, is_thousands ? "%.0f" : "%.3g", value);
+    return number;
+}
+
 tess_ar_unit tess_ar_unit_of_channel(const tess_ar_page *page, int64_t channel)
 {
     const int32_t type = page->type_of[channel];

@@ -57,6 +57,14 @@ typedef struct tess_ar_traces tess_ar_traces;
 // page.c
 // What amplitudes of a type are shown in: uV, fT, fT/cm, uM.
 tess_ar_unit tess_ar_unit_of(int32_t type);
+
+// A value as people read it, with three digits: thousands (fields of magnetometers in fT) without
+// a power of ten.
+typedef struct tess_ar_number {
+    char text[24];
+} tess_ar_number;
+
+tess_ar_number tess_ar_number_of(double value);
 tess_ar_unit tess_ar_unit_of_channel(const tess_ar_page *page, int64_t channel);
 // Share of the epochs in which a channel has one of two labels.
 double tess_ar_label_share(const tess_autoreject_log_info *log, int64_t channel, int8_t a,

@@ -152,7 +152,8 @@ static void write_row(const tess_ar_cohort *c, tess_html *html, const tess_ar_co
         const tess_ar_unit unit = tess_ar_unit_of(t);
         const double value = row->thresholds[t].value;
         if (c->has_type[t] && isfinite(value)) {
-            snprintf(text[n++], CELL, "%.3g %s", unit.scale * value, unit.name);
+            snprintf(text[n++], CELL, "%s %s", tess_ar_number_of(unit.scale * value).text,
+                     unit.name);
         } else if (c->has_type[t]) {
             snprintf(text[n++], CELL, "-");
         }
@@ -208,10 +209,11 @@ static void write_sensors(const tess_ar_cohort *c, tess_html *html)
         char text[7][CELL];
         tess_ar_shown_name(s->name, shown);
         snprintf(text[0], CELL, "%lld", (long long)s->n);
-        snprintf(text[1], CELL, "%.3g %s", unit.scale * s->threshold.value, unit.name);
+        snprintf(text[1], CELL, "%s %s", tess_ar_number_of(unit.scale * s->threshold.value).text,
+                 unit.name);
         share(text[2], s->spread);
-        snprintf(text[3], CELL, "%.3g %s", unit.scale * s->low, unit.name);
-        snprintf(text[4], CELL, "%.3g %s", unit.scale * s->high, unit.name);
+        snprintf(text[3], CELL, "%s %s", tess_ar_number_of(unit.scale * s->low).text, unit.name);
+        snprintf(text[4], CELL, "%s %s", tess_ar_number_of(unit.scale * s->high).text, unit.name);
         share(text[5], s->bad.value);
         share(text[6], s->worst);
         const char *const cells[] = {shown,   tess_autoreject_type_name(s->type),

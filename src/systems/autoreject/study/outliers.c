@@ -154,10 +154,10 @@ static tess_status say_threshold(tess_ar_cohort *c, const char *who, int32_t typ
     const tess_ar_unit unit = tess_ar_unit_of(type);
     char text[300];
     snprintf(text, sizeof text,
-             "%.100s: %s thresholds of %.3g %s; the median is %.3g %s, robust z "
+             "%.100s: %s thresholds of %s %s; the median is %s %s, robust z "
              "%.1f",
-             who, tess_autoreject_type_name(type), unit.scale * s->value, unit.name,
-             unit.scale * s->median, unit.name, s->z);
+             who, tess_autoreject_type_name(type), tess_ar_number_of(unit.scale * s->value).text,
+             unit.name, tess_ar_number_of(unit.scale * s->median).text, unit.name, s->z);
     return s->is_outlier ? say(c, text) : TESS_OK;
 }
 
