@@ -481,3 +481,25 @@ def test_modules_of_the_original() -> None:
         assert getattr(package, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = package.nonsense
+
+
+def test_backend_operations_take_what_recordings_are_stored_in() -> None:
+    counts = np.random.default_rng(1).integers(-3000, 3000, (3, 50)).astype(np.int16)
+    cpu = backends.Backend("cpu")
+    want = cpu.correlation(counts.astype(np.float64), counts[::-1].astype(np.float64))
+    np.testing.assert_array_equal(cpu.correlation(counts, counts[::-1]), want)
+    np.testing.assert_array_equal(cpu.ptp(counts), np.ptp(counts.astype(np.float64), axis=-1))
+    for operation in (cpu.ptp, lambda x: cpu.correlation(x, x)):
+        with pytest.raises(tessera.DTypeError, match="real values"):
+            operation(counts + 1j)
+    with pytest.raises(tessera.ShapeError, match="no values"):
+        cpu.ptp(counts[:, :0])
+    with pytest.raises(tessera.ArgumentError, match="axis"):
+        cpu.ptp(counts, axis=None)  # type: ignore[arg-type]
+
+
+def test_folds_of_epochs_that_are_not_there_are_refused() -> None:
+    x = np.random.default_rng(1).standard_normal((5, 6, 20))
+    ar = AutoReject(cv=[([0, 1, 2], [4, 5])], n_interpolate=[1], verbose=False)
+    with pytest.raises(tessera.ArgumentError, match="epoch 5; there are 5"):
+        ar.fit_array(x, np.random.default_rng(2).standard_normal((6, 3)))

@@ -170,6 +170,12 @@ def fold_masks(cv: Any, n_epoch: int) -> npt.NDArray[np.uint8]:
     rows = []
     for split in cv.split(np.zeros((n_epoch, 1))):
         train, test = (_indices(part) for part in split)
+        for part in (train, test):
+            out = [] if part.dtype == bool else part[(part < -n_epoch) | (part >= n_epoch)]
+            if len(out) > 0:
+                raise ArgumentError(
+                    f"cv: a split names epoch {out[0]}; there are {n_epoch}, from 0 on"
+                )
         row = np.zeros(n_epoch, np.uint8)
         row[train] = 1
         if row[test].any():

@@ -86,6 +86,8 @@ def as_kind_of(x: Any, like: Any) -> Any:
 
 def rows_of(x: Any, axis: int) -> Any:
     """Return x in single or double precision with an axis moved to the end, contiguous."""
+    if "complex" in str(x.dtype):
+        raise _core.DTypeError(f"data: expected real values, got {x.dtype}; take .real or abs()")
     if library_of(x) == "torch":
         torch = importlib.import_module("torch")
         kept = x.dtype in (torch.float32, torch.float64)

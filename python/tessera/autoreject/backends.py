@@ -225,9 +225,12 @@ class Backend:
         ndarray or DeviceArray
             Without the axis.
         """
-        values = self._there(data)
-        rows = _gpu_arrays.rows_of(values, axis)
+        if not isinstance(axis, (int, np.integer)):
+            raise _core.ArgumentError(f"axis: expected a whole number, got {axis!r}")
+        rows = _gpu_arrays.rows_of(self._there(data), axis)
         shape = tuple(rows.shape[:-1])
+        if rows.shape[-1] == 0:
+            raise _core.ShapeError(f"data: axis {axis} has no values to find the range of")
         flat = rows.reshape(-1, 1, rows.shape[-1])
         if _gpu_arrays.library_of(rows) == "jax":  # nobody else may write to its arrays
             found = flat.max(-1) - flat.min(-1)
@@ -271,7 +274,8 @@ class Backend:
         ndarray or DeviceArray
             Without the last axis; NaN where one of them is zero.
         """
-        a, b = self._there(x), self._there(y)
+        # Squares of short integers and half precision would run over.
+        a, b = (_gpu_arrays.rows_of(self._there(values), -1) for values in (x, y))
         with np.errstate(invalid="ignore", divide="ignore"):
             found = (a * b).sum(-1) / ((a**2).sum(-1) ** 0.5 * (b**2).sum(-1) ** 0.5)
         return self._give(found, keep_on_device)
