@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,24 +119,43 @@ static int read_part(cli *c, const char *path, tess_xpcs_posterior **out)
     return job_status(c, status);
 }
 
-// How many parts there are, from the name of the first that is found; 0: none.
-static long find_count(const char *folder)
+// How many parts there are, from their names: the least and the largest count, 0 where there is
+// none.
+static void find_count(const char *folder, long *least, long *most)
 {
     DIR *directory = opendir(folder);
-    long n = 0;
 
-    for (struct dirent *e = NULL; directory && n == 0 && (e = readdir(directory)) != NULL;) {
+    *least = *most = 0;
+    for (struct dirent *e = NULL; directory && (e = readdir(directory)) != NULL;) {
         long k = 0;
+        long n = 0;
         int used = 0;
         if (sscanf(e->d_name, "shard_%5ld_of_%5ld.npy%n", &k, &n, &used) != 2 ||
             e->d_name[used] != '\0' || n < 1) {
-            n = 0;
+            continue;
         }
+        *least = *least == 0 || n < *least ? n : *least;
+        *most = n > *most ? n : *most;
     }
     if (directory) {
         closedir(directory);
     }
-    return n;
+}
+
+// Whether a part began from the fit of the data at hand. Fits of the same data on another machine
+// differ by rounding, of other data by about their errors.
+static int is_of_fit(const tess_xpcs_posterior *part, const tess_xpcs_result *result)
+{
+    const tess_xpcs_posterior_info *draws = tess_xpcs_posterior_get_info(part);
+    const tess_xpcs_result_info *fit = tess_xpcs_result_get_info(result);
+    int is_same = draws->model_mode == fit->mode && draws->n_param == fit->n_param &&
+                  draws->n_angle == fit->n_angle && draws->n_frame == fit->n_frame;
+
+    for (int64_t k = 0; is_same && k < fit->n_param; k++) {
+        const double away = fabs(draws->fit_theta[k] - fit->theta[k]);
+        is_same = !(away > 1e-3 * fit->sd[k]);
+    }
+    return is_same;
 }
 
 static int read_all(cli *c, const char *folder, long n, tess_xpcs_posterior **parts)
@@ -157,7 +177,13 @@ int xpcs_combine_shards(cli *c, xpcs_job *j)
     char folder[PATH_MAX];
 
     snprintf(folder, sizeof folder, "%.3000s/cmc", c->values.xpcs.combine);
-    const long n = find_count(folder);
+    long n = 0;
+    long most = 0;
+    find_count(folder, &n, &most);
+    if (n != most) {
+        return console_fail(65, "%s: has parts of %ld and of %ld; leave one set there", folder, n,
+                            most);
+    }
     tess_xpcs_posterior **parts = n > 0 ? calloc((size_t)n, sizeof *parts) : NULL;
     if (n == 0) {
         return console_fail(66, "%s: has no shard_*.npy; sample with --shard 1/N first", folder);
@@ -166,6 +192,12 @@ int xpcs_combine_shards(cli *c, xpcs_job *j)
         return console_fail(71, "no memory for %ld parts", n);
     }
     int code = read_all(c, folder, n, parts);
+    if (code == 0 && !is_of_fit(parts[0], j->result)) {
+        code = console_fail(65,
+                            "%s: parts of other data, another fit or other options than those "
+                            "given here; combine with those of --shard",
+                            folder);
+    }
     if (code == 0) {
         tess_xpcs_combine_config config;
         xpcs_combine_config(j, &config);

@@ -225,6 +225,22 @@ def test_parts_of_a_job_array_are_joined(run):
         assert tessera("xpcs", "mcmc", *STATIC, "-o", "none", *words).returncode == 2
 
 
+def test_parts_of_other_data_are_not_joined(run):
+    tessera, folder = run
+    few = ["--n-samples", "300", "--n-warmup", "200"]
+    for k in (1, 2):
+        part = tessera("xpcs", "mcmc", *STATIC, "-o", "own", *few, "--shard", f"{k}/2")
+        assert part.returncode == 0, part.stderr
+    words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "30", "--seed", "7"]
+    assert tessera("xpcs", "simulate", "-o", "other.hdf", *words).returncode == 0
+    wrong = tessera("xpcs", "mcmc", "other.hdf", *STATIC[1:], "-o", "wrong", "--combine", "own")
+    assert (wrong.returncode, "own/cmc: parts of other data" in wrong.stderr) == (65, True)
+    assert not (folder / "wrong" / "cmc").exists()
+    (folder / "own" / "cmc" / "shard_00001_of_00003.npy").write_bytes(b"")
+    mixed = tessera("xpcs", "mcmc", *STATIC, "-o", "mixed", "--combine", "own")
+    assert (mixed.returncode, "has parts of 2 and of 3" in mixed.stderr) == (65, True)
+
+
 def test_strict_and_few_draws(run):
     tessera, folder = run
     words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]
