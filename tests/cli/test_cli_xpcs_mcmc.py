@@ -241,6 +241,16 @@ def test_parts_of_other_data_are_not_joined(run):
     assert (mixed.returncode, "has parts of 2 and of 3" in mixed.stderr) == (65, True)
 
 
+def test_a_consensus_of_no_shard_says_why_in_one_line(run):
+    tessera, _ = run
+    words = ["--cmc-num-shards", "4", "--n-samples", "10", "--n-warmup", "20"]
+    result = tessera("xpcs", "mcmc", *STATIC, "-o", "none", *words)
+    assert result.returncode == 65
+    last = result.stderr.strip().splitlines()[-1]
+    assert "only 0 of 4 shards can be used" in last
+    assert last.count("is left out") == 1 and "?" not in last
+
+
 def test_strict_and_few_draws(run):
     tessera, folder = run
     words = ["--n-samples", "5", "--n-warmup", "20", "--n-chains", "1", "--strict"]

@@ -298,11 +298,11 @@ static tess_status judge(tess_xp_combine *c)
 {
     const double share = (double)n_used(c) / (double)c->n_shard;
     if (share < 0.5 * c->config.min_success || n_used(c) == 0) {
-        TESS_FAIL(
-            TESS_E_NUMERIC,
-            "only %lld of %lld shards can be used; sample fewer shards, or with more draws. %s",
-            (long long)n_used(c), (long long)c->n_shard,
-            c->warnings.chars ? c->warnings.chars : "");
+        const char *first = c->warnings.chars ? c->warnings.chars : ""; // of many, line by line
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "only %lld of %lld shards can be used; sample fewer shards, or with more draws; "
+                  "%.*s",
+                  (long long)n_used(c), (long long)c->n_shard, (int)strcspn(first, "\n"), first);
     }
     if (share < c->config.min_success) {
         tess_text_printf(&c->warnings, "only %lld of %lld shards were used\n", (long long)n_used(c),
