@@ -243,6 +243,13 @@ def test_the_call_of_the_original_samples(points: dict[str, Any], sampled: CMCRe
     assert sampled.mean_contrast == pytest.approx(sampled.parameters[:2].mean())
 
 
+def test_a_mode_that_does_not_exist_is_refused(points: dict[str, Any]) -> None:
+    own = {**points, "analysis_mode": "heterodyne"}
+    del own["of"]
+    with pytest.raises(ValueError, match="analysis_mode: 'heterodyne' is neither"):
+        fit_mcmc_jax(**own, cmc_config=CONFIG, progress_bar=False)
+
+
 def test_shards_are_combined_where_their_number_is_said(
     points: dict[str, Any], sampled: CMCResult
 ) -> None:

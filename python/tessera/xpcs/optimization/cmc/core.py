@@ -52,7 +52,9 @@ def _mode_of(analysis_mode: str) -> str:
     word = analysis_mode.lower()
     if "static" in word:
         return "static"
-    return "laminar_flow" if "laminar" in word else analysis_mode
+    if "laminar" in word:
+        return "laminar_flow"
+    raise ValueError(f"analysis_mode: {analysis_mode!r} is neither static nor laminar_flow")
 
 
 def _space_of(parameter_space: Any, analysis_mode: str) -> Any:
