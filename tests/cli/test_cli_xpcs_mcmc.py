@@ -241,6 +241,29 @@ def test_parts_of_other_data_are_not_joined(run):
     assert (mixed.returncode, "has parts of 2 and of 3" in mixed.stderr) == (65, True)
 
 
+@pytest.mark.parametrize("other", [["--shard-seed", "9"], ["--shard-strategy", "contiguous"]])
+def test_parts_that_share_points_are_not_joined(run, other):
+    tessera, folder = run
+    few = ["--n-samples", "50", "--n-warmup", "50", "-o", f"shared{other[1]}"]
+    assert tessera("xpcs", "mcmc", *STATIC, *few, "--shard", "1/2").returncode == 0
+    assert tessera("xpcs", "mcmc", *STATIC, *few, "--shard", "2/2", *other).returncode == 0
+    words = ["-o", "apart", "--combine", few[-1]]
+    joined = tessera("xpcs", "mcmc", *STATIC, *words)
+    assert joined.returncode == 65
+    assert "cut with another shard_seed or shard_strategy" in joined.stderr
+    assert not (folder / "apart" / "cmc").exists()
+
+
+def test_parts_of_other_methods_are_not_joined(run):
+    tessera, _ = run
+    few = ["--n-samples", "50", "--n-warmup", "50", "-o", "methods"]
+    assert tessera("xpcs", "mcmc", *STATIC, *few, "--shard", "1/2").returncode == 0
+    laplace = ["--shard", "2/2", "--sampler", "laplace"]
+    assert tessera("xpcs", "mcmc", *STATIC, *few, *laplace).returncode == 0
+    joined = tessera("xpcs", "mcmc", *STATIC, "-o", "never", "--combine", "methods")
+    assert (joined.returncode, "other options" in joined.stderr) == (65, True)
+
+
 def test_a_consensus_of_no_shard_says_why_in_one_line(run):
     tessera, _ = run
     words = ["--cmc-num-shards", "4", "--n-samples", "10", "--n-warmup", "20"]

@@ -159,8 +159,9 @@ typedef struct tess_xpcs_posterior_info {
     int64_t n_frame;
     double dt_s;
     double gap_angstrom;
-    int32_t scaling; /* tess_xpcs_draw_scaling, never fit or auto */
-    int32_t reserved;
+    int32_t scaling;        /* tess_xpcs_draw_scaling, never fit or auto */
+    int32_t shard_strategy; /* as the config; with shard_seed: which points the shard has */
+    int64_t shard_seed;
 } tess_xpcs_posterior_info;
 
 /** Samples from the minimum that fit (a result of these data and this model, linear loss) found,

@@ -32,12 +32,21 @@ static tess_status check_shards(const tess_xp_combine *c)
             info->n_chain != first->n_chain || info->n_draw != first->n_draw ||
             info->model_mode != first->model_mode || info->n_shard != c->n_shard ||
             info->n_frame != first->n_frame || info->scaling != first->scaling ||
+            info->method != first->method || info->priors != first->priors ||
+            info->temper != first->temper ||
             memcmp(info->fit_theta, first->fit_theta, (size_t)first->n_param * sizeof(double)) !=
                 0) {
             TESS_FAIL(TESS_E_MISMATCH,
                       "posteriors: number %lld is of other data, another fit or other options than "
                       "the first, or not of %lld shards",
                       (long long)k + 1, (long long)c->n_shard);
+        }
+        if (info->shard_seed != first->shard_seed ||
+            info->shard_strategy != first->shard_strategy) {
+            TESS_FAIL(TESS_E_MISMATCH,
+                      "posteriors: number %lld was cut with another shard_seed or shard_strategy "
+                      "than the first: they share points",
+                      (long long)k + 1);
         }
         for (int64_t j = 0; j < k; j++) {
             if (tess_xp_combine_info(c, j)->shard == info->shard) {

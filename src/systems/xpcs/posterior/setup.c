@@ -166,7 +166,9 @@ static tess_status create_posterior(tess_xp_sampler *s)
                                             .n_frame = data->n_frame,
                                             .dt_s = s->model.dt_s,
                                             .gap_angstrom = s->model.gap_angstrom,
-                                            .scaling = s->scaling};
+                                            .scaling = s->scaling,
+                                            .shard_strategy = c->shard_strategy,
+                                            .shard_seed = c->shard_seed};
     TESS_TRY(tess_xp_posterior_create(s->ctx, &sizes, &s->out));
     const tess_xpcs_posterior_info *info = &s->out->info;
     for (int64_t k = 0; k < d->n_param; k++) {
