@@ -175,14 +175,14 @@ static tess_status measure_age(void *arg, int64_t block, int32_t worker)
 }
 
 // Ages are looked at side by side as far as some memory goes; simulated data are made by one caller
-// at a time.
+// at a time, and of a file every caller would hold leaves of its own, which no plan knows of.
 static tess_status measure_ages(look *l, int64_t n_age)
 {
     tess_xp_problem *p = l->problem;
     l->work_items = (MAX_ROWS + 2) * p->data->info.n_frame;
     const size_t each = 2 * (size_t)l->work_items * sizeof(double);
     const int64_t fitting = (int64_t)(WORK_BYTES / each);
-    const bool is_alone = fitting < 1 || p->data->info.residency == TESS_XPCS_GENERATED;
+    const bool is_alone = fitting < 1 || p->data->info.residency != TESS_XPCS_IN_MEMORY;
     const int64_t n_once = is_alone ? 1 : fitting < n_age ? fitting : n_age;
     const size_t bytes = (size_t)n_once * each;
     l->work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
