@@ -39,7 +39,13 @@ class _PerGrade(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """Return the sizes."""
+        """Return the sizes.
+
+        Returns
+        -------
+        str
+            Features and metric.
+        """
         return f"{self.n_features}, {self.algebra.signs!r}"
 
     def _squares(self, x: Tensor) -> Tensor:

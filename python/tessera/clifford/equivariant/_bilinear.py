@@ -191,6 +191,17 @@ class JoinBilinear(nn.Module):
 
 
 def mean_reference(multivectors: Tensor) -> Tensor:
-    """Return the mean of the multivectors of a set of items, (..., 1, 1, 16), as a reference."""
+    """Return the mean of the multivectors of a set of items, as a reference.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., item, channel, 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 1, 1, 16)
+        The mean over items and channels.
+    """
     assert multivectors.shape[-1] == N_COMPONENT
     return multivectors.mean((-3, -2), keepdim=True)

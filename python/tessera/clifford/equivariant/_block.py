@@ -111,7 +111,20 @@ class Block(nn.Module):
         return Matrices([*matrices, *behind, gain, *gains], n + 2 * n_gain + 1, n_constant=1)
 
     def rows(self, rows: Tensor, **options: Any) -> Tensor:
-        """Compute packed rows, (..., item, feature); for blocks that are fused."""
+        """Compute packed rows; for blocks that are fused.
+
+        Parameters
+        ----------
+        rows : torch.Tensor, shape (..., item, feature)
+            Packed rows.
+        **options
+            Of ``torch.nn.functional.scaled_dot_product_attention``.
+
+        Returns
+        -------
+        torch.Tensor
+            Like rows.
+        """
         c, s = self.mlp.config.mv_channels, self.mlp.config.s_channels
         assert self._matrices is not None
         matrices = self._matrices(self._weights())

@@ -113,7 +113,13 @@ class EquivariantLinear(nn.Module):
     _squares: Tensor | None
 
     def extra_repr(self) -> str:
-        """Return the sizes."""
+        """Return the sizes.
+
+        Returns
+        -------
+        str
+            Channels, and how many maps there are.
+        """
         return (
             f"in_mv_channels={self.in_mv_channels}, out_mv_channels={self.out_mv_channels}, "
             f"maps={self.geometry.n_map}, in_s_channels={self.in_s_channels}, "
@@ -172,7 +178,13 @@ class EquivariantLinear(nn.Module):
             self.mvs2s.bias.uniform_(-bound, bound)
 
     def weights(self) -> list[Tensor]:
-        """Return what :meth:`labels` numbers, in its order."""
+        """Return what :meth:`labels` numbers, in its order.
+
+        Returns
+        -------
+        list of torch.Tensor
+            Weights, the first ones with the scale of their maps, and biases.
+        """
         weight = self.weight
         if self._squares is not None:
             weight = weight * self._squares.to(weight.dtype).rsqrt()
@@ -191,6 +203,11 @@ class EquivariantLinear(nn.Module):
         ----------
         first : int
             Number of the first of :meth:`weights`.
+
+        Returns
+        -------
+        array of int, shape (n_in + 1, n_out)
+            As :class:`Places` takes them.
         """
         numbers = {}
         at = first + 1
@@ -233,7 +250,13 @@ class EquivariantLinear(nn.Module):
         return sum(p.numel() for p in self.parameters())
 
     def matrix(self) -> Tensor:
-        """Return the packed matrix, of (n_in + 1, n_out) items; its last row is the bias."""
+        """Return the packed matrix.
+
+        Returns
+        -------
+        torch.Tensor, shape (n_in + 1, n_out)
+            Its last row is the bias.
+        """
         if self._places is None:
             self._places = self._make_places()
         found: Tensor = self._places(self.weights())

@@ -106,11 +106,28 @@ class FeedForward(nn.Module):
         return sum(linear.n_weight for linear in self._linears())
 
     def weights(self) -> list[Tensor]:
-        """Return what :meth:`labels` numbers, in its order."""
+        """Return what :meth:`labels` numbers, in its order; for parts that are fused.
+
+        Returns
+        -------
+        list of torch.Tensor
+            Weights and biases of the four linear layers.
+        """
         return [w for linear in self._linears() for w in linear.weights()]
 
     def labels(self, first: int = 0) -> list[Labels]:
-        """Return the numbers of the weights in packed matrices: of both factors, and behind."""
+        """Return the numbers of the weights in packed matrices; for parts that are fused.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first of :meth:`weights`.
+
+        Returns
+        -------
+        list of arrays of int
+            Of three matrices: to both factors side by side, of the product, of what was gated.
+        """
         found = []
         for linear in self._linears():
             found.append(linear.labels(first))

@@ -120,11 +120,28 @@ class SelfAttention(nn.Module):
         return sum(linear.n_weight for linear in self._linears())
 
     def weights(self) -> list[Tensor]:
-        """Return what :meth:`labels` numbers, in its order."""
+        """Return what :meth:`labels` numbers, in its order.
+
+        Returns
+        -------
+        list of torch.Tensor
+            Weights and biases of the linear layers: to the heads, and back.
+        """
         return [w for linear in self._linears() for w in linear.weights()]
 
     def labels(self, first: int = 0) -> list[Labels]:
-        """Return the numbers of the weights in the packed matrices: to the heads, and back."""
+        """Return the numbers of the weights in the packed matrices.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first of :meth:`weights`.
+
+        Returns
+        -------
+        list of arrays of int
+            Of each of :meth:`matrices`.
+        """
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
         found = []
         for linear, n_part, n_head, has_queries in self._inputs():
@@ -138,7 +155,13 @@ class SelfAttention(nn.Module):
         return [*found, labels]
 
     def matrices(self) -> list[Tensor]:
-        """Return the packed matrices."""
+        """Return the packed matrices.
+
+        Returns
+        -------
+        list of torch.Tensor
+            To the heads, one or with ``multi_query`` three (queries, keys, values), and one back.
+        """
         if self._matrices is None:
             self._matrices = Matrices(self.labels(), self.n_weight).to(
                 self.out_linear.weight.device

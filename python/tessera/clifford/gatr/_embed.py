@@ -58,19 +58,52 @@ def _trivector(coordinates: Tensor) -> Tensor:
 
 
 def embed_scalar(scalars: Tensor) -> Tensor:
-    """Return scalars, (..., 1), as multivectors, (..., 16)."""
+    """Return scalars as multivectors.
+
+    Parameters
+    ----------
+    scalars : torch.Tensor, shape (..., 1)
+        Scalars.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     _check("scalars", scalars, 1)
     return functional.pad(scalars, (0, _N - 1))
 
 
 def embed_point(points: Tensor) -> Tensor:
-    """Return points (x, y, z), (..., 3), as multivectors, (..., 16)."""
+    """Return points as multivectors.
+
+    Parameters
+    ----------
+    points : torch.Tensor, shape (..., 3)
+        (x, y, z).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors: trivectors of weight 1.
+    """
     _check("points", points, 3)
     return _place({11: _trivector(points), 14: torch.ones_like(points[..., :1])})
 
 
 def embed_direction(directions: Tensor) -> Tensor:
-    """Return directions (x, y, z), points at infinity, as multivectors, (..., 16)."""
+    """Return directions, points at infinity, as multivectors.
+
+    Parameters
+    ----------
+    directions : torch.Tensor, shape (..., 3)
+        (x, y, z).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors: trivectors of weight 0.
+    """
     _check("directions", directions, 3)
     return _place({11: _trivector(directions)})
 
@@ -119,12 +152,36 @@ def embed_line(points: Tensor, directions: Tensor) -> Tensor:
 
 
 def embed_reflection(normals: Tensor, points: Tensor) -> Tensor:
-    """Return the reflections in planes, whose normals have length 1: those planes."""
+    """Return the reflections in planes as multivectors: those planes.
+
+    Parameters
+    ----------
+    normals : torch.Tensor, shape (..., 3)
+        Normals, of length 1.
+    points : torch.Tensor, shape (..., 3)
+        A point of each plane.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return embed_plane(normals, points)
 
 
 def embed_translation(translations: Tensor) -> Tensor:
-    """Return translations (x, y, z), (..., 3), as multivectors, (..., 16), that move by them."""
+    """Return translations as multivectors.
+
+    Parameters
+    ----------
+    translations : torch.Tensor, shape (..., 3)
+        (x, y, z).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors that move by them.
+    """
     _check("translations", translations, 3)
     return _place({0: torch.ones_like(translations[..., :1]), 5: -translations / 2})
 
@@ -153,12 +210,34 @@ def _component(multivectors: Tensor, first: int, n: int) -> Tensor:
 
 
 def extract_scalar(multivectors: Tensor) -> Tensor:
-    """Return the scalars, (..., 1), of multivectors, (..., 16)."""
+    """Return the scalars of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 1)
+        Scalars.
+    """
     return _component(multivectors, 0, 1)
 
 
 def extract_direction(multivectors: Tensor) -> Tensor:
-    """Return (x, y, z) of trivectors, not divided by their weight."""
+    """Return the directions of multivectors, not divided by their weight.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 3)
+        (x, y, z) of the trivectors.
+    """
     z, y, x = _component(multivectors, 11, 3).unbind(-1)
     return torch.stack([-x, y, -z], -1)
 
@@ -184,11 +263,37 @@ def extract_point(multivectors: Tensor, least: float = 1e-3) -> Tensor:
 
 
 def extract_plane(multivectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return normals, (..., 3), and distances from the origin times their lengths, (..., 1)."""
+    """Return the planes of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    normals : torch.Tensor, shape (..., 3)
+        Normals.
+    distances : torch.Tensor, shape (..., 1)
+        Distances from the origin along the normals, times their lengths.
+    """
     return _component(multivectors, 2, 3), -_component(multivectors, 1, 1)
 
 
 def extract_line(multivectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return directions and moments (point x direction), (..., 3) each, of bivectors."""
+    """Return the lines of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    directions : torch.Tensor, shape (..., 3)
+        Directions.
+    moments : torch.Tensor, shape (..., 3)
+        Moments: point x direction.
+    """
     z, y, x = _component(multivectors, 8, 3).unbind(-1)
     return torch.stack([x, -y, z], -1), _component(multivectors, 5, 3)

@@ -38,50 +38,160 @@ def _extract(multivectors: Tensor, first: int, n: int) -> Tensor:
 
 
 def embed_scalar(scalars: Tensor) -> Tensor:
-    """Return scalars, (..., 1), as multivectors, (..., 16)."""
+    """Return scalars as multivectors.
+
+    Parameters
+    ----------
+    scalars : torch.Tensor, shape (..., 1)
+        Scalars.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return _embed("scalars", scalars, 0, 1)
 
 
 def embed_vector(vectors: Tensor) -> Tensor:
-    """Return vectors (t, x, y, z), (..., 4), as multivectors, (..., 16)."""
+    """Return vectors as multivectors.
+
+    Parameters
+    ----------
+    vectors : torch.Tensor, shape (..., 4)
+        (t, x, y, z).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return _embed("vectors", vectors, 1, 4)
 
 
 def embed_bivector(bivectors: Tensor) -> Tensor:
-    """Return bivectors (tx, ty, tz, xy, xz, yz), (..., 6), as multivectors, (..., 16)."""
+    """Return bivectors as multivectors.
+
+    Parameters
+    ----------
+    bivectors : torch.Tensor, shape (..., 6)
+        (tx, ty, tz, xy, xz, yz).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return _embed("bivectors", bivectors, 5, 6)
 
 
 def embed_axialvector(axialvectors: Tensor) -> Tensor:
-    """Return axial vectors (t, x, y, z), (..., 4), as multivectors, (..., 16)."""
+    """Return axial vectors as multivectors.
+
+    Parameters
+    ----------
+    axialvectors : torch.Tensor, shape (..., 4)
+        (t, x, y, z).
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return _embed("axialvectors", axialvectors.flip(-1), 11, 4)
 
 
 def embed_pseudoscalar(pseudoscalars: Tensor) -> Tensor:
-    """Return pseudoscalars, (..., 1), as multivectors, (..., 16)."""
+    """Return pseudoscalars as multivectors.
+
+    Parameters
+    ----------
+    pseudoscalars : torch.Tensor, shape (..., 1)
+        Pseudoscalars.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 16)
+        Multivectors.
+    """
     return _embed("pseudoscalars", pseudoscalars, 15, 1)
 
 
 def extract_scalar(multivectors: Tensor) -> Tensor:
-    """Return the scalars, (..., 1), of multivectors, (..., 16)."""
+    """Return the scalars of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 1)
+        Scalars.
+    """
     return _extract(multivectors, 0, 1)
 
 
 def extract_vector(multivectors: Tensor) -> Tensor:
-    """Return the vectors (t, x, y, z), (..., 4), of multivectors, (..., 16)."""
+    """Return the vectors of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 4)
+        (t, x, y, z).
+    """
     return _extract(multivectors, 1, 4)
 
 
 def extract_bivector(multivectors: Tensor) -> Tensor:
-    """Return the bivectors (tx, ty, tz, xy, xz, yz), (..., 6), of multivectors, (..., 16)."""
+    """Return the bivectors of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 6)
+        (tx, ty, tz, xy, xz, yz).
+    """
     return _extract(multivectors, 5, 6)
 
 
 def extract_axialvector(multivectors: Tensor) -> Tensor:
-    """Return the axial vectors (t, x, y, z), (..., 4), of multivectors, (..., 16)."""
+    """Return the axial vectors of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 4)
+        (t, x, y, z).
+    """
     return _extract(multivectors, 11, 4).flip(-1)
 
 
 def extract_pseudoscalar(multivectors: Tensor) -> Tensor:
-    """Return the pseudoscalars, (..., 1), of multivectors, (..., 16)."""
+    """Return the pseudoscalars of multivectors.
+
+    Parameters
+    ----------
+    multivectors : torch.Tensor, shape (..., 16)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor, shape (..., 1)
+        Pseudoscalars.
+    """
     return _extract(multivectors, 15, 1)
