@@ -5,8 +5,6 @@
 enum { MAX_ROUND = 200, N_BETWEEN = 64, MIN_VALUES = 8 };
 
 static const double MIN_WEIGHT = 0.2, MIN_SEPARATION = 0.5, MIN_DIP = 0.95;
-static const double WINDOW = 0.25; // in which values are counted, of the distance of the means
-static const double CHANCE = 3;    // deviations of a difference of counts that chance makes
 
 typedef struct sums {
     double weight;
@@ -71,38 +69,6 @@ static int has_dip(const tess_two_modes *m)
     return 0;
 }
 
-// How many of sorted x[n] lie below the value.
-static int64_t n_below(const double *x, int64_t n, double value)
-{
-    int64_t low = 0;
-    for (int64_t high = n; low < high;) {
-        const int64_t middle = low + (high - low) / 2;
-        if (x[middle] < value) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-// Whether the values themselves thin out between the means, by more than chance does: of one skewed
-// heap the narrow and the wide normal have a dip between them where the values have none.
-static int values_have_dip(const tess_two_modes *m, const double *x, int64_t n)
-{
-    const double width = m->mean[1] - m->mean[0];
-    double ends = (double)n;
-    double least = (double)n;
-    for (int i = 0; i <= N_BETWEEN; i++) {
-        const double middle = m->mean[0] + width * i / N_BETWEEN;
-        const int64_t from = n_below(x, n, middle - WINDOW / 2 * width);
-        const double count = (double)(n_below(x, n, middle + WINDOW / 2 * width) - from);
-        ends = i == 0 || i == N_BETWEEN ? fmin(ends, count) : ends;
-        least = fmin(least, count);
-    }
-    return least < MIN_DIP * ends && ends - least > CHANCE * sqrt(ends + least);
-}
-
 // The cut that leaves the least squares within its two sides: where the two heaps would part.
 static int64_t best_cut(const double *x, int64_t n, double at)
 {
@@ -155,6 +121,5 @@ void tess_two_modes_of(const double *x, int64_t n, tess_two_modes *out)
         sqrt(out->weight[0] * out->sd[0] * out->sd[0] + out->weight[1] * out->sd[1] * out->sd[1]);
     out->separation = (out->mean[1] - out->mean[0]) / pooled;
     out->is_bimodal = fmin(out->weight[0], out->weight[1]) >= MIN_WEIGHT &&
-                      out->separation >= MIN_SEPARATION && has_dip(out) &&
-                      values_have_dip(out, x, n);
+                      out->separation >= MIN_SEPARATION && has_dip(out);
 }

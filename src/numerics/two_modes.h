@@ -15,8 +15,7 @@ typedef struct tess_two_modes {
 } tess_two_modes;
 
 // Of sorted x[n] without NaN. Bimodal: both weights at least 0.2, separation at least 0.5, and a
-// density, of the two normals and of the values, that is lower somewhere between the means than at
-// both by more than chance makes it, which one skewed heap's is not.
+// density that is lower somewhere between the means than at both, which one skewed heap's is not.
 void tess_two_modes_of(const double *x, int64_t n, tess_two_modes *out);
 
 #endif
