@@ -489,9 +489,10 @@ def test_backend_operations_take_what_recordings_are_stored_in() -> None:
     want = cpu.correlation(counts.astype(np.float64), counts[::-1].astype(np.float64))
     np.testing.assert_array_equal(cpu.correlation(counts, counts[::-1]), want)
     np.testing.assert_array_equal(cpu.ptp(counts), np.ptp(counts.astype(np.float64), axis=-1))
-    for operation in (cpu.ptp, lambda x: cpu.correlation(x, x)):
-        with pytest.raises(tessera.DTypeError, match="real values"):
-            operation(counts + 1j)
+    with pytest.raises(tessera.DTypeError, match="real values"):
+        cpu.ptp(counts + 1j)
+    with pytest.raises(tessera.DTypeError, match="real values"):
+        cpu.correlation(counts + 1j, counts + 1j)
     with pytest.raises(tessera.ShapeError, match="no values"):
         cpu.ptp(counts[:, :0])
     with pytest.raises(tessera.ArgumentError, match="axis"):
