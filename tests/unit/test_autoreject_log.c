@@ -1,5 +1,6 @@
 // Reject logs: rules, files, and the repair of epochs by them.
 #include "autoreject_data.h"
+#include "unit_golden.h"
 
 #include <string.h>
 
@@ -278,12 +279,79 @@ static void edited_logs_are_checked(void **state)
     tess_context_destroy(ctx);
 }
 
+static tess_autoreject_log *log_of(tess_context *ctx, const tess_autoreject_model *model,
+                                   tess_autoreject_epochs *epochs)
+{
+    tess_autoreject_log *log = NULL;
+    assert_ok(tess_autoreject_log_compute(ctx, model, epochs, &log));
+    return log;
+}
+
+static void assert_same_labels(tess_autoreject_log *a, tess_autoreject_log *b, int want_same)
+{
+    const tess_autoreject_log_info *x = tess_autoreject_log_get_info(a);
+    const tess_autoreject_log_info *y = tess_autoreject_log_get_info(b);
+    const size_t n = (size_t)(x->n_epoch * x->n_chan);
+    const int is_same = memcmp(x->labels, y->labels, n) == 0 &&
+                        memcmp(x->bad_epochs, y->bad_epochs, (size_t)x->n_epoch) == 0;
+    assert_int_equal(is_same, want_same);
+    tess_autoreject_log_destroy(a);
+    tess_autoreject_log_destroy(b);
+}
+
+// A fit leaves its peak-to-peaks with the epochs of a file: the log must be that of the samples.
+static void logs_after_a_fit_are_those_of_the_samples(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    tess_autoreject_epochs *fitted = NULL;
+    tess_autoreject_epochs *fresh = NULL;
+    tess_autoreject_model *model = NULL;
+    tess_autoreject_fit_config config;
+    tess_autoreject_fit_config_init(&config, sizeof config);
+    config.n_fold = 4;
+    const char *path = TESS_GOLDEN "/autoreject/ar02_eeg_odd_37x20x45.npz";
+    assert_ok(tess_autoreject_epochs_open(ctx, path, NULL, &fitted));
+    assert_ok(tess_autoreject_epochs_open(ctx, path, NULL, &fresh));
+    assert_ok(tess_autoreject_fit(ctx, fitted, &config, &model));
+    assert_same_labels(log_of(ctx, model, fitted), log_of(ctx, model, fresh), 1);
+    tess_autoreject_model_destroy(model);
+    tess_autoreject_epochs_close(fitted);
+    tess_autoreject_epochs_close(fresh);
+    tess_context_destroy(ctx);
+}
+
+// Arrays are their owner's, who may change them between a fit and a log.
+static void logs_follow_arrays_that_change(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    ar_data d = ar_data_make(ctx, 24, N_CHAN, N_TIME, 5);
+    tess_autoreject_fit_config config;
+    tess_autoreject_fit_config_init(&config, sizeof config);
+    config.n_fold = 4;
+    tess_autoreject_model *model = NULL;
+    assert_ok(tess_autoreject_fit(ctx, d.epochs, &config, &model));
+    tess_autoreject_log *before = log_of(ctx, model, d.epochs);
+    for (int64_t i = 0; i < N_CHAN * N_TIME; i++) {
+        d.x[i] *= 1000;
+    }
+    assert_same_labels(before, log_of(ctx, model, d.epochs), 0);
+    tess_autoreject_model_destroy(model);
+    ar_data_free(&d);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_follow_the_rules), cmocka_unit_test(channels_are_matched_by_name),
-        cmocka_unit_test(files_hold_all_of_a_log), cmocka_unit_test(transform_repairs_and_drops),
+        cmocka_unit_test(labels_follow_the_rules),
+        cmocka_unit_test(channels_are_matched_by_name),
+        cmocka_unit_test(files_hold_all_of_a_log),
+        cmocka_unit_test(transform_repairs_and_drops),
         cmocka_unit_test(edited_logs_are_checked),
+        cmocka_unit_test(logs_after_a_fit_are_those_of_the_samples),
+        cmocka_unit_test(logs_follow_arrays_that_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ struct tess_autoreject_epochs {
     void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     const char *const *left_out; // [n_left_out] channels of the file that could not be taken along
     int64_t n_left_out;
+    struct tess_ar_peaks *peaks;     // peaks.c; NULL: none are known
     const char *const *former_names; // [n_chan] of an array that a montage named; NULL: as read
 };
 
@@ -63,6 +64,18 @@ TESS_MUST_CHECK tess_status tess_ar_epochs_watch(tess_autoreject_epochs *epochs,
 // too: this is for what was computed since.
 TESS_MUST_CHECK tess_status tess_ar_epochs_check(const tess_autoreject_epochs *epochs);
 void tess_ar_epochs_close_inputs(tess_autoreject_epochs *epochs);
+
+// peaks.c: keeps the peak-to-peaks [n_epoch][n_channel] that were taken of some channels of files,
+// so that who asks next need not read all samples again. Of arrays nothing is kept: their owner may
+// change them.
+TESS_MUST_CHECK tess_status tess_ar_epochs_keep_peaks(tess_autoreject_epochs *epochs,
+                                                      const int64_t *channels, int64_t n_channel,
+                                                      const double *peaks);
+// Whether all these are kept; if so, to [n_epoch][n_channel].
+bool tess_ar_epochs_has_peaks(const tess_autoreject_epochs *epochs, const int64_t *channels,
+                              int64_t n_channel);
+void tess_ar_epochs_copy_peaks(const tess_autoreject_epochs *epochs, const int64_t *channels,
+                               int64_t n_channel, double *to);
 
 // Empty epochs for a reader to fill: info, sensors, reader.
 TESS_MUST_CHECK tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out);

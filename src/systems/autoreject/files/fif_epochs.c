@@ -87,7 +87,8 @@ static tess_status read_epochs(tess_context *ctx, void *impl, int64_t first, int
 {
     const fif_epochs *all = impl;
     const uint64_t row_bytes = (uint64_t)all->n_time * sizeof(double);
-    const int64_t rows = row_bytes < PIECE_BYTES ? (int64_t)(PIECE_BYTES / row_bytes) : 1;
+    const int64_t fitting = row_bytes < PIECE_BYTES ? (int64_t)(PIECE_BYTES / row_bytes) : 1;
+    const int64_t rows = fitting < n_channel ? fitting : n_channel;
     const size_t bytes = (size_t)((uint64_t)rows * row_bytes);
     uint8_t *buffer = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "samples of a FIF file");
     tess_status status = buffer ? TESS_OK : TESS_E_MEMORY;
@@ -518,7 +519,8 @@ tess_status tess_ar_fif_open_epochs(tess_context *ctx, tess_ar_fif_file *file,
     }
     parts[0].file = *file;
     *all = (fif_epochs){.parts = parts, .n_part = 1};
-    epochs->reader = (tess_ar_reader){.impl = all, .read = read_epochs, .close = close_epochs};
+    epochs->reader = (tess_ar_reader){
+        .impl = all, .read = read_epochs, .close = close_epochs, .is_concurrent = true};
     TESS_TRY(read_parts(ctx, all, epochs, texts));
     TESS_TRY(join_lists(all, texts, epochs));
     TESS_TRY(join_metadata(all, texts, epochs));

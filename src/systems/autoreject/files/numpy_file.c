@@ -42,11 +42,14 @@ static tess_status read_epochs(tess_context *ctx, void *impl, int64_t first, int
     return TESS_OK;
 }
 
-// Doubles that lie in the file as they are wanted: any thread.
-static tess_status read_doubles(tess_context *ctx, void *impl, int64_t first, int64_t count,
-                                const int64_t *channels, int64_t n_channel, double *dst)
+// Items that lie in the file as they are: any thread. They are read to the end of the room for
+// their doubles and converted from its beginning on, which never overtakes what is to come.
+static tess_status read_direct(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                               const int64_t *channels, int64_t n_channel, double *dst)
 {
     const tess_ar_numpy_file *f = impl;
+    const uint64_t item_bytes = (uint64_t)f->item_bytes;
+    const int64_t row_bytes = f->n_time * f->item_bytes;
     for (int64_t e = first; e < first + count; e++) {
         TESS_TRY(tess_context_check_cancel(ctx));
         for (int64_t c = 0, n = 1; c < n_channel; c += n, n = 1) {
@@ -54,22 +57,18 @@ static tess_status read_doubles(tess_context *ctx, void *impl, int64_t first, in
                 n++;
             }
             const uint64_t at = (uint64_t)((e * f->n_chan + channels[c]) * f->n_time);
-            const uint64_t items = (uint64_t)(n * f->n_time);
-            TESS_TRY(tess_source_read_bytes(f->source, at * sizeof *dst, items * sizeof *dst, dst));
-            dst += items;
+            const uint64_t bytes = (uint64_t)(n * f->n_time) * item_bytes;
+            uint8_t *items = (uint8_t *)(dst + n * f->n_time) - bytes;
+            TESS_TRY(tess_source_read_bytes(f->source, at * item_bytes, bytes, items));
+            for (int64_t k = 0; k < n; k++, dst += f->n_time, items += row_bytes) {
+                if (f->dtype != TESS_F64 || f->calibration[channels[c + k]] != 1) {
+                    tess_ar_convert(f->dtype, items, 1, f->n_time, f->calibration[channels[c + k]],
+                                    dst);
+                }
+            }
         }
     }
     return TESS_OK;
-}
-
-// Neither converted nor scaled, nor packed.
-static bool is_as_wanted(const tess_ar_numpy_file *f)
-{
-    bool is_plain = f->dtype == TESS_F64 && tess_source_is_direct(f->source);
-    for (int64_t c = 0; c < f->n_chan; c++) {
-        is_plain = is_plain && f->calibration[c] == 1;
-    }
-    return is_plain;
 }
 
 // Samples first..first+count-1 of a row, in the file or loaded, converted.
@@ -222,11 +221,11 @@ static tess_status open_arrays(tess_context *ctx, tess_ar_numpy_file *f, const c
     info->tmin = f->tmin;
     TESS_TRY(tess_ar_epochs_set_sensors(f->epochs, &sensors));
     TESS_TRY(tess_ar_numpy_events(f));
-    const bool is_plain = is_as_wanted(f);
+    const bool is_direct = tess_source_is_direct(f->source);
     f->epochs->reader = (tess_ar_reader){.impl = f,
-                                         .read = is_plain ? read_doubles : read_epochs,
+                                         .read = is_direct ? read_direct : read_epochs,
                                          .close = close_numpy,
-                                         .is_concurrent = is_plain};
+                                         .is_concurrent = is_direct};
     return TESS_OK;
 }
 

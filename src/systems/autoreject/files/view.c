@@ -72,7 +72,10 @@ tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_
                             .n_time = info->n_time,
                             .first = (int64_t)(from - first),
                             .end = (int64_t)(to - first) + 1};
-    epochs->reader = (tess_ar_reader){.impl = view, .read = read_baseline, .close = close_baseline};
+    epochs->reader = (tess_ar_reader){.impl = view,
+                                      .read = read_baseline,
+                                      .close = close_baseline,
+                                      .is_concurrent = view->inner.is_concurrent};
     info->has_baseline = 1;
     info->baseline[0] = from / info->sampling_hz;
     info->baseline[1] = to / info->sampling_hz;
@@ -209,7 +212,10 @@ tess_status tess_ar_select_epochs(const char *events, tess_autoreject_epochs *ep
     }
     TESS_TRY(tess_ar_keep_rows(epochs, kept, n));
     *view = (subset_view){.inner = epochs->reader, .epochs = kept, .n_time = info->n_time};
-    epochs->reader = (tess_ar_reader){.impl = view, .read = read_subset, .close = close_subset};
+    epochs->reader = (tess_ar_reader){.impl = view,
+                                      .read = read_subset,
+                                      .close = close_subset,
+                                      .is_concurrent = view->inner.is_concurrent};
     info->n_epoch = n;
     info->events = triples;
     info->selection = selection;

@@ -322,6 +322,8 @@ static tess_status fit_group(fit *f)
     int64_t begin_ns = tess_now_ns();
     TESS_TRY(open_store(f));
     add_seconds(f, READ, begin_ns);
+    TESS_TRY(tess_ar_epochs_keep_peaks(f->setup.epochs, f->setup.groups[f->group].channels,
+                                       f->store.n_chan, f->store.delta));
     tess_ar_note_samples(&f->setup, f->group, f->store.delta, f->model);
     begin_ns = tess_now_ns();
     TESS_TRY(find_thresholds(f));

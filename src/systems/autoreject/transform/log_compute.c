@@ -1,7 +1,7 @@
 // The reject log of a model on some epochs.
 //
 // Blocks of epochs go to the device one after another; their peak-to-peaks stay there for the
-// votes, and at the end both come back.
+// votes, and at the end both come back. Those that a fit left with the epochs are not taken again.
 #include "base/status.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
@@ -58,29 +58,33 @@ static const double *place_there(const votes *v, const tess_device *device)
     return (const double *)x->data + v->channels[0] * x->stride[1];
 }
 
-// The stages of epochs first.., whose samples lie in x.
-static tess_status start_block(const votes *v, const resident_votes *at, int64_t first,
+static tess_status start_peaks(const votes *v, const resident_votes *at, int64_t first,
                                int64_t count)
 {
-    const tess_autoreject_model_info *model = &v->model->info;
     const int64_t n_time = v->epochs->info.n_time;
     const double *there = place_there(v, at->device);
     const tess_array *array = &v->epochs->array;
-    double *delta = (double *)at->delta.data + first * v->n;
     const tess_stage_autoreject_ptp ptp = {.x = there ? there + first * array->stride[0]
                                                       : at->x.data,
-                                           .out = delta,
+                                           .out = (double *)at->delta.data + first * v->n,
                                            .n_epoch = count,
                                            .n_chan = v->n,
                                            .n_time = n_time,
                                            .stride_epoch = there ? array->stride[0] : v->n * n_time,
                                            .stride_chan = there ? array->stride[1] : n_time,
                                            .dtype = TESS_F64};
-    TESS_TRY(tess_stage_start(at->device, TESS_STAGE_AUTOREJECT_PTP, &ptp, sizeof ptp));
+    return tess_stage_start(at->device, TESS_STAGE_AUTOREJECT_PTP, &ptp, sizeof ptp);
+}
+
+// Votes of epochs first.., whose peak-to-peaks are there.
+static tess_status start_votes(const votes *v, const resident_votes *at, int64_t first,
+                               int64_t count)
+{
+    const tess_autoreject_model_info *model = &v->model->info;
     int64_t chan = 0;
     for (int64_t i = 0; i < model->n_type; i++) {
         const tess_stage_autoreject_votes args = {
-            .delta = delta + chan,
+            .delta = (const double *)at->delta.data + first * v->n + chan,
             .thresholds = (const double *)at->thresholds.data + chan,
             .votes = (int8_t *)at->labels.data + first * v->n + chan,
             .counts = (int64_t *)at->counts.data + i * v->epochs->info.n_epoch + first,
@@ -110,14 +114,34 @@ static tess_status go_over_epochs(votes *v, resident_votes *at, int64_t block, d
                 tess_ar_epochs_read_block(v->ctx, v->epochs, e, count, v->channels, v->n, samples));
             TESS_TRY(tess_resident_refill(&at->x, samples, (size_t)count * epoch_bytes));
         }
-        TESS_TRY(start_block(v, at, e, count));
+        TESS_TRY(start_peaks(v, at, e, count));
+        TESS_TRY(start_votes(v, at, e, count));
         TESS_TRY(tess_stage_finish(at->device)); // the samples are read over next
         TESS_TRY(tess_watch_poll(&watch, e + count, n_epoch));
     }
-    const size_t n = (size_t)(n_epoch * v->n);
-    TESS_TRY(tess_resident_fetch(&at->delta, v->delta, n * sizeof *v->delta));
-    TESS_TRY(tess_resident_fetch(&at->labels, v->labels, n));
-    return tess_resident_fetch(&at->counts, v->counts, at->counts.bytes);
+    return tess_resident_fetch(&at->delta, v->delta, at->delta.bytes);
+}
+
+// Peak-to-peaks of the samples, a block of epochs after another.
+static tess_status take_samples(votes *v, resident_votes *at)
+{
+    const size_t epoch_bytes = (size_t)(v->n * v->epochs->info.n_time) * sizeof(double);
+    int64_t block = (int64_t)(BLOCK_BYTES / epoch_bytes);
+    block = block < 1 ? 1 : block;
+    const size_t bytes = (size_t)block * epoch_bytes;
+    double *samples = tess_heap_alloc(&v->ctx->heap, bytes, TESS_TAG_TILE, "a block of epochs");
+    const tess_status status = samples ? go_over_epochs(v, at, block, samples) : TESS_E_MEMORY;
+    tess_resident_free(&at->x);
+    tess_heap_free(&v->ctx->heap, samples, bytes, TESS_TAG_TILE);
+    return status;
+}
+
+static tess_status take_peaks(votes *v, resident_votes *at)
+{
+    TESS_TRY(tess_ar_epochs_check(v->epochs)); // they are still what they were taken of
+    tess_ar_epochs_copy_peaks(v->epochs, v->channels, v->n, v->delta);
+    TESS_TRY(tess_resident_refill(&at->delta, v->delta, at->delta.bytes));
+    return start_votes(v, at, 0, v->epochs->info.n_epoch);
 }
 
 static tess_status take_votes(votes *v, resident_votes *at)
@@ -135,15 +159,10 @@ static tess_status take_votes(votes *v, resident_votes *at)
     TESS_TRY(tess_resident_create(at->device, n * sizeof *v->delta, &at->delta));
     TESS_TRY(tess_resident_create(at->device, n, &at->labels));
     TESS_TRY(tess_resident_create(at->device, (size_t)n_count * sizeof *v->counts, &at->counts));
-    const size_t epoch_bytes = (size_t)(v->n * v->epochs->info.n_time) * sizeof(double);
-    int64_t block = (int64_t)(BLOCK_BYTES / epoch_bytes);
-    block = block < 1 ? 1 : block;
-    const size_t bytes = (size_t)block * epoch_bytes;
-    double *samples = tess_heap_alloc(&v->ctx->heap, bytes, TESS_TAG_TILE, "a block of epochs");
-    const tess_status status = samples ? go_over_epochs(v, at, block, samples) : TESS_E_MEMORY;
-    tess_resident_free(&at->x);
-    tess_heap_free(&v->ctx->heap, samples, bytes, TESS_TAG_TILE);
-    return status;
+    TESS_TRY(tess_ar_epochs_has_peaks(v->epochs, v->channels, v->n) ? take_peaks(v, at)
+                                                                    : take_samples(v, at));
+    TESS_TRY(tess_resident_fetch(&at->labels, v->labels, n));
+    return tess_resident_fetch(&at->counts, v->counts, at->counts.bytes);
 }
 
 static tess_status compute_votes(votes *v)
