@@ -10,22 +10,28 @@
 static tess_context *on_cpu;
 static tess_context *on_gpu; // NULL: none here
 
-static tess_context *open_context(const char *device, uint64_t device_limit)
+static tess_context *open_limited(const char *device, uint64_t device_limit, uint64_t limit)
 {
     tess_context_config config;
     tess_context_config_init(&config, sizeof config);
     config.device = device;
     config.n_thread = 2;
     config.device_memory_limit_bytes = device_limit;
+    config.memory_limit_bytes = limit;
     tess_context *ctx = NULL;
     return tess_context_create(&config, &ctx) == TESS_OK ? ctx : NULL;
+}
+
+static tess_context *open_context(const char *device)
+{
+    return open_limited(device, 0, 0);
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    on_cpu = open_context("cpu", 0);
-    on_gpu = open_context("cuda", 0);
+    on_cpu = open_context("cpu");
+    on_gpu = open_context("cuda");
     if (!on_gpu) {
         print_message("no GPU: %s\n", tess_last_error());
     }
@@ -167,18 +173,23 @@ static void ties_have_the_same_bits(void **state)
 }
 
 // More samples than the GPU may hold: tiles go there a few at a time.
+// Limits of the device that leave room for one tile and the next, and for batches; of the host that
+// keep the tiles in memory and in a file.
 static void tiles_that_do_not_fit_go_through(void **state)
 {
     (void)state;
-    ar_data d = ar_data_make(on_cpu, 120, 12, 600, 5);
-    tess_context *small = on_gpu ? open_context("cuda", (uint64_t)5 << 20) : NULL;
-    if (!small) {
-        ar_data_free(&d);
+    static const uint64_t limits[][2] = {{1600, 0}, {2500, 9000}, {7000, 0}};
+    if (!on_gpu) {
         skip();
     }
+    ar_data d = ar_data_make(on_cpu, 120, 12, 600, 5);
     const tess_autoreject_fit_config config = config_of(TESS_AUTOREJECT_SEARCH_EXACT);
-    check(small, &d, &config, false);
-    tess_context_destroy(small);
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        tess_context *small = open_limited("cuda", limits[i][0] << 10, limits[i][1] << 10);
+        assert_non_null(small);
+        check(small, &d, &config, false);
+        tess_context_destroy(small);
+    }
     ar_data_free(&d);
 }
 

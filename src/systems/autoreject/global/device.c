@@ -94,15 +94,9 @@ static tess_status choose_batch(global_there *g, int64_t *batch)
     const tess_ar_store *store = g->store;
     g->median_items = (uint64_t)(store->n_chan * c->n_fold * TESS_AR_TILE);
     g->error_items = (uint64_t)(store->n_chan * c->n_fold * g->args.most_train);
-    const uint64_t sent = store->is_resident ? 0 : store->tile_items;
-    const uint64_t per_tile = (g->median_items + g->error_items + sent) * sizeof(double);
-    const uint64_t left = tess_device_left(store->device);
-    if (left < per_tile) {
-        return tess_device_too_small(store->device, "the global threshold of a tile", per_tile);
-    }
-    const uint64_t fit = (left < BATCH_BYTES ? left : BATCH_BYTES) / per_tile;
-    *batch = fit < 1 ? 1 : fit < (uint64_t)store->n_tile ? (int64_t)fit : store->n_tile;
-    return TESS_OK;
+    return tess_ar_store_batch(g->store, "the global threshold of a tile", 0,
+                               (g->median_items + g->error_items) * sizeof(double), BATCH_BYTES,
+                               batch);
 }
 
 static tess_status open_there(global_there *g, int64_t *batch)

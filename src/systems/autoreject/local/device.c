@@ -22,8 +22,7 @@ static uint64_t tile_bytes(const tess_ar_local_request *q, const tess_ar_bins *b
     const int64_t medians = q->n_fold * q->store->n_chan * TILE;
     const int64_t sums = n_block(q) * q->n_n_interpolate * bins->n_bin * CHANNELS * TILE;
     const int64_t cells = n_block(q) * q->n_n_interpolate * q->n_fold * bins->n_level;
-    const uint64_t sent = q->store->is_resident ? 0 : q->store->tile_items;
-    return ((uint64_t)(repairs->n_row * TILE + medians + sums + cells) + sent) * sizeof(double);
+    return (uint64_t)(repairs->n_row * TILE + medians + sums + cells) * sizeof(double);
 }
 
 tess_status tess_ar_local_device_group(const tess_ar_local_request *q, const tess_ar_bins *bins,
@@ -31,17 +30,10 @@ tess_status tess_ar_local_device_group(const tess_ar_local_request *q, const tes
                                        int64_t *group)
 {
     const tess_ar_store *store = q->store;
-    const uint64_t per_tile = tile_bytes(q, bins, repairs);
     const uint64_t fixed = weight_bytes + (uint64_t)(repairs->n_repair * store->n_chan) * 4 +
                            (uint64_t)(store->n_epoch * (q->n_n_interpolate + 4)) * 16 + (1 << 20);
-    const uint64_t left = tess_device_left(store->device);
-    if (left < fixed + per_tile) {
-        return tess_device_too_small(store->device, "the local search of a tile", fixed + per_tile);
-    }
-    const uint64_t room = left - fixed < GROUP_BYTES ? left - fixed : GROUP_BYTES;
-    const uint64_t fit = room / per_tile > 0 ? room / per_tile : 1;
-    *group = fit < (uint64_t)store->n_tile ? (int64_t)fit : store->n_tile;
-    return TESS_OK;
+    return tess_ar_store_batch(q->store, "the local search of a tile", fixed,
+                               tile_bytes(q, bins, repairs), GROUP_BYTES, group);
 }
 
 // Epochs of the bins, and those that test a fold, as the kernels want them.

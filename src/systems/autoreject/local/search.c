@@ -315,12 +315,10 @@ static tess_status go_over_tiles(search *s)
     while (done < store->n_tile) {
         TESS_TRY(tess_watch_poll(&progress, done, store->n_tile));
         const int64_t n = least(s->group, store->n_tile - done);
-        const double *x = NULL;
-        TESS_TRY(tess_ar_store_tiles(store, done, n, &x));
+        double *x = NULL;
+        TESS_TRY(tess_ar_store_take(store, done, n, &x));
         if (s->repairs.n_repair > 0) {
-            // The stage writes to its result alone; x is inout for those that repair in place.
-            double *samples = is_apart(s) ? store->there.data : store->tiles;
-            TESS_TRY(repair_tiles(s, samples + (x - samples), n));
+            TESS_TRY(repair_tiles(s, x, n));
         }
         TESS_TRY(add_errors(s, x, n));
         done += n;

@@ -222,6 +222,7 @@ void tess_ar_store_close(tess_ar_store *store)
     if (!store->ctx) {
         return;
     }
+    tess_ar_sent_close(&store->sent); // before what it is sent from
     tess_heap *heap = &store->ctx->heap;
     const int64_t n_held = store->scratch_fd >= 0 ? store->n_held : store->n_tile;
     if (store->tiles) {
@@ -281,7 +282,7 @@ static tess_status read_block(void *arg, int64_t block, int32_t worker)
 }
 
 // Tiles on the host: in memory, or read from the file.
-static tess_status host_tiles(tess_ar_store *store, int64_t first, int64_t n, const double **tiles)
+static tess_status host_tiles(tess_ar_store *store, int64_t first, int64_t n, double **tiles)
 {
     if (store->scratch_fd < 0) {
         *tiles = store->tiles + (uint64_t)first * store->tile_items;
@@ -306,31 +307,53 @@ static tess_status host_tiles(tess_ar_store *store, int64_t first, int64_t n, co
     return TESS_OK;
 }
 
-// Those of the host in the device's memory.
-static tess_status send_tiles(tess_ar_store *store, int64_t n, const double **tiles)
+static tess_status sent_tiles(tess_ar_store *store, int64_t first, int64_t n, double **tiles)
 {
-    const size_t bytes = (size_t)((uint64_t)n * tile_bytes(store));
-    if (store->there.bytes < bytes) {
-        tess_resident_free(&store->there);
-        TESS_TRY(tess_resident_create(store->device, bytes, &store->there));
+    const bool is_file = store->scratch_fd >= 0;
+    const tess_ar_sent_source source = {.memory = is_file ? NULL : (const char *)store->tiles,
+                                        .fd = store->scratch_fd,
+                                        .path = store->scratch_path,
+                                        .tile_bytes = tile_bytes(store),
+                                        .n_tile = store->n_tile};
+    return tess_ar_sent_tiles(&store->sent, store->device, &source, first, n, tiles);
+}
+
+tess_status tess_ar_store_take(tess_ar_store *store, int64_t first, int64_t n, double **tiles)
+{
+    if (store->is_resident) {
+        *tiles = (double *)store->there.data + (uint64_t)first * store->tile_items;
+        return TESS_OK;
     }
-    TESS_TRY(tess_resident_refill(&store->there, *tiles, bytes));
-    *tiles = store->there.data;
-    return TESS_OK;
+    return is_apart(store) ? sent_tiles(store, first, n, tiles)
+                           : host_tiles(store, first, n, tiles);
 }
 
 tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
                                 const double **tiles)
 {
-    if (store->is_resident) {
-        *tiles = (const double *)store->there.data + (uint64_t)first * store->tile_items;
-        return TESS_OK;
-    }
-    TESS_TRY(host_tiles(store, first, n, tiles));
-    return is_apart(store) ? send_tiles(store, n, tiles) : TESS_OK;
+    double *taken = NULL;
+    const tess_status status = tess_ar_store_take(store, first, n, &taken);
+    *tiles = taken;
+    return status;
 }
 
 tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k, const double **tile)
 {
     return tess_ar_store_tiles(store, k, 1, tile);
+}
+
+tess_status tess_ar_store_batch(tess_ar_store *store, const char *what, uint64_t fixed_bytes,
+                                uint64_t work_bytes, uint64_t room_bytes, int64_t *batch)
+{
+    tess_ar_sent_close(&store->sent);
+    const uint64_t left = tess_device_left(store->device);
+    const uint64_t sent = store->is_resident ? 0 : tile_bytes(store);
+    if (left < fixed_bytes + work_bytes + sent) {
+        return tess_device_too_small(store->device, what, fixed_bytes + work_bytes + sent);
+    }
+    const uint64_t free_bytes = left - fixed_bytes;
+    const uint64_t room = free_bytes < room_bytes ? free_bytes : room_bytes;
+    const uint64_t fit = room / (work_bytes + 2 * sent); // these and the next ones
+    *batch = fit < 1 ? 1 : fit < (uint64_t)store->n_tile ? (int64_t)fit : store->n_tile;
+    return TESS_OK;
 }

@@ -12,6 +12,7 @@
 #include "runtime/resident.h"
 #include "systems/autoreject/epochs/epochs.h"
 #include "systems/autoreject/interpolation/repair.h"
+#include "systems/autoreject/store/sent.h"
 #include "tessera/run.h"
 
 enum { TESS_AR_TILE = 16 };
@@ -30,8 +31,9 @@ typedef struct tess_ar_store {
     int64_t tile_now;        // the first of those asked for last; -1: none yet
     int64_t n_tile_now;
     int64_t n_held;
-    tess_resident there;     // of a device with memory of its own: all tiles, or those asked for
-    bool is_resident;        // all of them, and none on the host
+    tess_resident there;     // of a device with memory of its own: all tiles
+    bool is_resident;        // all of them are there, and none on the host
+    tess_ar_sent sent;       // else: those asked for, and the next ones
     int scratch_fd;          // -1: in memory
     char scratch_path[1024]; // for messages; the file has this name only while it is kept
 } tess_ar_store;
@@ -69,6 +71,13 @@ static inline tess_strategy tess_ar_store_strategy(const tess_ar_store *store)
     return store->scratch_fd >= 0 ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_LARGE;
 }
 
+// How many tiles a device can be given at a time where each needs work_bytes there beside itself,
+// and all together fixed_bytes; work of at most room_bytes. TESS_E_LIMIT saying what if none.
+// Memory of tiles that were sent before is given back first.
+TESS_MUST_CHECK tess_status tess_ar_store_batch(tess_ar_store *store, const char *what,
+                                                uint64_t fixed_bytes, uint64_t work_bytes,
+                                                uint64_t room_bytes, int64_t *batch);
+
 // Tile k: [n_epoch][n_chan][TESS_AR_TILE], where the device reaches it, valid until the next call.
 // TESS_E_IO where the file cannot be read.
 TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
@@ -76,5 +85,8 @@ TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
 // The same for n tiles one after another.
 TESS_MUST_CHECK tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
                                                 const double **tiles);
+// The same for stages that take samples by a pointer through which others write.
+TESS_MUST_CHECK tess_status tess_ar_store_take(tess_ar_store *store, int64_t first, int64_t n,
+                                               double **tiles);
 
 #endif

@@ -37,20 +37,8 @@ static uint64_t fixed_bytes(const ar_search *search)
 
 tess_status tess_ar_device_batch(const ar_search *search, int64_t *batch)
 {
-    const tess_ar_store *store = search->store;
-    // Tiles that are not there yet have to go up beside them.
-    const uint64_t per_tile =
-        tile_bytes(search) + (store->is_resident ? 0 : store->tile_items * sizeof(double));
-    const uint64_t left = tess_device_left(store->device);
-    const uint64_t fixed = fixed_bytes(search);
-    if (left < fixed + per_tile) {
-        return tess_device_too_small(store->device, "the threshold search of a tile",
-                                     fixed + per_tile);
-    }
-    const uint64_t room = left - fixed < BATCH_BYTES ? left - fixed : BATCH_BYTES;
-    const uint64_t fit = room / per_tile > 0 ? room / per_tile : 1;
-    *batch = fit < (uint64_t)store->n_tile ? (int64_t)fit : store->n_tile;
-    return TESS_OK;
+    return tess_ar_store_batch(search->store, "the threshold search of a tile", fixed_bytes(search),
+                               tile_bytes(search), BATCH_BYTES, batch);
 }
 
 tess_status tess_ar_device_open(ar_search *search)
