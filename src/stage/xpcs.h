@@ -113,7 +113,7 @@ typedef struct tess_stage_xpcs_pass {
     const tess_xp_angle *angles;  // [n_set][n_angle]
     const unsigned char *records; // of tile first_leaf * LEAF on; with a period of tile 0 on
     const double *lag_weight;     // [n_angle][n_frame] by j - i; NULL: 1
-    const double *frame_weight;   // [n_frame]: pairs weigh w_i w_j, of a bootstrap; NULL: 1
+    const double *frame_weight;   // [n_set][n_frame]: pairs weigh w_i w_j, of a bootstrap; NULL: 1
     double *sums;                 // [n_set][n_leaf][n_sum]
     int64_t n_sum;                // n_angle (6 + 3 p) + p (p + 1) / 2 + 1
     int64_t n_set;

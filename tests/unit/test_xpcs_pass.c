@@ -184,7 +184,7 @@ static void a_pass_says_what_memory_it_takes(void **state)
     fixture_open(&f, 4);
     for (int32_t mode = 1; mode < 3; mode++) {
         f.model.mode = mode;
-        const uint64_t n_byte = tess_xp_pass_bytes(f.data, mode == 2 ? 7 : 3, 4, false);
+        const uint64_t n_byte = tess_xp_pass_bytes(f.data, mode == 2 ? 7 : 3, 4, false, 1);
         uint64_t before = 0, during = 0, peak = 0;
         tess_context_memory(f.ctx, &before, &peak);
         tess_xp_pass pass;
@@ -297,6 +297,29 @@ static void weights_follow_the_options(void **state)
 }
 
 // Points that share a sweep get the bits that each has alone, in any number and order.
+// Points of a sweep with weights of frames of their own.
+static void check_frames(tess_xp_pass *pass, const tess_xp_point *points, int64_t n,
+                         double *together)
+{
+    const int64_t n_frame = pass->data->info.n_frame;
+    double *weights = malloc((size_t)(n * n_frame) * sizeof *weights);
+    double *alone = malloc((size_t)pass->n_sum * sizeof *alone);
+    for (int64_t k = 0; k < n * n_frame; k++) {
+        weights[k] = (double)((k + k / n_frame) * 7 % 5);
+    }
+    pass->frame_weight = weights;
+    assert_ok(tess_xp_pass_run_sets(pass, points, n, together));
+    for (int64_t i = 0; i < n; i++) {
+        pass->frame_weight = weights + i * n_frame;
+        assert_ok(tess_xp_pass_run(pass, &points[i], alone));
+        assert_memory_equal(together + i * pass->n_sum, alone,
+                            (size_t)pass->n_sum * sizeof(double));
+    }
+    pass->frame_weight = NULL;
+    free(alone);
+    free(weights);
+}
+
 static void points_share_a_sweep(void **state)
 {
     (void)state;
@@ -326,6 +349,7 @@ static void points_share_a_sweep(void **state)
         }
     }
     assert_memory_not_equal(alone[0], alone[1], sizeof(double) * 3);
+    check_frames(&pass, points, N, together);
     tess_xp_pass_close(&pass);
     fixture_close(&f);
 }

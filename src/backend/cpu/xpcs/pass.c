@@ -47,6 +47,7 @@ typedef struct pass_tile {
     const pass_job *job;
     const tess_xp_grid *grid;    // of the point
     const tess_xp_angle *angles; // [n_angle] likewise
+    const double *frames;        // weights of frames likewise; NULL: 1
     pass_scratch *scratch;
     double *lanes; // [n_angle][ANGLE_LANES]
     xp_tile at;
@@ -85,7 +86,7 @@ static const double *weights_of(const pass_tile *tile, int64_t angle)
 // Weights and samples of an angle, 0 where there is none.
 static void mask(const pass_tile *tile, int64_t angle)
 {
-    const double *frames = tile->job->args->frame_weight;
+    const double *frames = tile->frames;
     pass_scratch *s = tile->scratch;
     tile->job->kernels->xpcs_mask(weights_of(tile, angle), frames ? frames + tile->at.column : NULL,
                                   frames ? frames[tile->at.row] : 1, (size_t)tile->at.n_column,
@@ -379,6 +380,7 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
         .job = job,
         .grid = a->grid + set,
         .angles = a->angles + set * a->tiles->n_angle,
+        .frames = a->frame_weight ? a->frame_weight + set * a->tiles->n_frame : NULL,
         .scratch = (pass_scratch *)(void *)(job->scratch + (size_t)worker * job->scratch_bytes),
         .at = tess_cpu_xp_first_tile(a->tiles, leaf),
         .sums = a->sums + (set * a->n_leaf + block / a->n_set) * a->n_sum};

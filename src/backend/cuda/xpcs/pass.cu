@@ -69,7 +69,6 @@ xp_pass arguments_of(const tess_stage_xpcs_pass &a, const layout &l)
     p.row_offset = a.tiles->row_offset;
     p.records = a.records;
     p.lag_weight = a.lag_weight;
-    p.frame_weight = a.frame_weight;
     p.partial = static_cast<double *>(a.scratch);
     p.n_partial = l.n_partial;
     p.first_leaf = a.first_leaf;
@@ -107,6 +106,8 @@ void set_grids(const tess_stage_xpcs_pass &a, int64_t first, int64_t n, xp_pass 
         }
     }
     p->angles = a.angles + first * a.tiles->n_angle;
+    p->frame_weight =
+        a.frame_weight == nullptr ? nullptr : a.frame_weight + first * a.tiles->n_frame;
     p->first_set = int32_t(first);
 }
 

@@ -27,11 +27,11 @@ struct xp_pass {
     const int64_t *row_offset;
     const unsigned char *records;
     const double *lag_weight;
-    const double *frame_weight;
-    double *partial;    // [n_set][n_leaf][xp_leaf_parts][n_partial]
-    int64_t n_partial;  // n_angle (6 + 3 p), then p (p + 1) / 2 + 1 of every round
-    int64_t first_tile; // whose record is the first
-    int32_t first_row;  // where it lies
+    const double *frame_weight; // [n_set][n_frame], of the launch's first set
+    double *partial;            // [n_set][n_leaf][xp_leaf_parts][n_partial]
+    int64_t n_partial;          // n_angle (6 + 3 p), then p (p + 1) / 2 + 1 of every round
+    int64_t first_tile;         // whose record is the first
+    int32_t first_row;          // where it lies
     int32_t first_run;
     int64_t n_tile; // of the matrix
     int64_t n_frame;

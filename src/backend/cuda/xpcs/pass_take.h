@@ -93,7 +93,8 @@ __device__ __forceinline__ double weight_of(const xp_pass &a, const xp_tile &til
 {
     double v = 1;
     if (a.frame_weight != nullptr) {
-        v = a.frame_weight[tile.row] * a.frame_weight[tile.column + p];
+        const double *frames = a.frame_weight + int64_t(blockIdx.z) * a.n_frame;
+        v = frames[tile.row] * frames[tile.column + p];
     }
     if (lane.lag_weight != nullptr) {
         v *= lane.lag_weight[tile.column - tile.row + p];

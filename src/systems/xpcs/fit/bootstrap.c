@@ -3,6 +3,7 @@
 // this does not.
 #include "base/rng.h"
 #include "base/status.h"
+#include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
@@ -31,11 +32,15 @@ void tess_xp_bootstrap_weights(const tess_xp_problem *problem, int64_t replicate
     }
 }
 
-tess_status tess_xp_bootstrap_begin(tess_xp_engine *e, int64_t replicate)
+// The next replicate in the lane at work; none is left: nothing.
+static tess_status begin_replicate(tess_xp_engine *e)
 {
     const size_t bytes = (size_t)e->problem->n_angle * sizeof *e->contrast;
-    e->head->phase = TESS_XP_PHASE_BOOTSTRAP;
-    e->head->index = replicate;
+    if (e->head->n_begun >= e->problem->config.n_bootstrap) {
+        e->head->index = -1;
+        return TESS_OK;
+    }
+    e->head->index = e->head->n_begun++;
     memcpy(e->offset, e->final.offset, bytes);
     if (tess_xp_step_is_robust(e)) {
         memcpy(e->contrast, e->final.contrast, bytes);
@@ -52,10 +57,24 @@ tess_status tess_xp_bootstrap_fitted(tess_xp_engine *e)
     for (int64_t k = 0; k < e->problem->n_param; k++) {
         row[k] = head->status > 0 ? e->kept_theta[k] : (double)NAN;
     }
-    if (head->index + 1 < e->problem->config.n_bootstrap) {
-        return tess_xp_bootstrap_begin(e, head->index + 1);
+    return begin_replicate(e);
+}
+
+tess_status tess_xp_bootstrap_begin(tess_xp_engine *e)
+{
+    const tess_xp_state before = *e->head;
+    e->head->phase = TESS_XP_PHASE_BOOTSTRAP;
+    tess_xp_lanes_clear(e);
+    for (int64_t k = 0; k < e->n_lane; k++) {
+        tess_xp_lane_enter(e, k);
+        TESS_TRY(begin_replicate(e));
+        tess_xp_lane_leave(e);
     }
-    head->phase = TESS_XP_PHASE_DONE;
+    tess_xp_lane_bind(e, 0);
+    // What the fit says of itself is not that of a replicate.
+    e->head->status = before.status;
+    e->head->kept_cost = before.kept_cost;
+    e->head->gradient_norm = before.gradient_norm;
     return TESS_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "systems/xpcs/fit/engine.h"
 
 #include "base/status.h"
+#include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
 
 #include <string.h>
@@ -12,6 +13,9 @@ enum {
     LEAST_PART = 4,
     MOST_PART = 64,
 };
+
+// Of all lanes; they are in every checkpoint.
+static const size_t LANES_BYTES = 512 << 10;
 
 // A look at part of the data is worth while where it leaves enough points of all ages.
 static void choose_part(tess_xp_engine *e)
@@ -50,14 +54,6 @@ static void bind_state(tess_xp_engine *e, cutter *c)
     const int64_t n_x = e->max_x;
     const bool has_bootstrap = p->config.uncertainty == 1;
     e->head = cut(c, sizeof *e->head);
-    e->theta = cut_items(c, p->n_param);
-    e->contrast = cut_items(c, p->n_angle);
-    e->offset = cut_items(c, p->n_angle);
-    e->kept_theta = cut_items(c, p->n_param);
-    e->run_theta = cut_items(c, p->n_param);
-    e->x = cut_items(c, n_x);
-    e->gradient = cut_items(c, n_x);
-    e->hessian = cut_items(c, n_x * n_x);
     e->secant = cut_items(c, n_x * n_x);
     e->step = cut_items(c, n_x);
     e->final_sums = cut_items(c, e->pass->n_sum);
@@ -69,22 +65,23 @@ static void bind_state(tess_xp_engine *e, cutter *c)
     e->basin_sd = cut_items(c, e->max_candidate * TESS_XPCS_MAX_PARAM);
     e->bootstrap = cut_items(c, has_bootstrap ? p->config.n_bootstrap * p->n_param : 0);
     e->intervals = cut(c, sizeof *e->intervals);
-    e->trust = cut(c, tess_trust_bytes(n_x));
-    e->kept_block = cut(c, e->reduced_bytes);
     e->final_block = cut(c, e->reduced_bytes);
+    e->lanes = cut(c, (size_t)e->n_lane * e->lane_bytes);
 }
 
 static void bind_scratch(tess_xp_engine *e, cutter *c)
 {
     const int64_t n_x = e->max_x;
-    e->sums = cut_items(c, e->pass->n_sum);
+    e->all_sums = cut_items(c, e->pass->max_set * e->pass->n_sum);
     e->trial_gradient = cut_items(c, n_x);
     e->trial_hessian = cut_items(c, n_x * n_x);
     e->lower = cut_items(c, n_x);
     e->upper = cut_items(c, n_x);
     e->x_scale = cut_items(c, n_x);
     e->work = cut_items(c, 6 * n_x + n_x * n_x);
-    e->frame_weight = cut_items(c, e->problem->data->info.n_frame);
+    e->frame_weight = cut_items(c, e->problem->config.uncertainty == 1
+                                       ? e->pass->max_set * e->problem->data->info.n_frame
+                                       : 0);
     e->keys = cut_items(c, e->max_candidate);
     e->ranks = cut_items(c, 2 * e->max_candidate);
     e->trial_block = cut(c, e->reduced_bytes);
@@ -101,6 +98,9 @@ tess_status tess_xp_engine_create(tess_context *ctx, tess_xp_problem *problem, t
     }
     e->reduced_bytes = tess_xp_reduced_bytes(problem->n_angle, problem->n_param);
     choose_part(e);
+    e->lane_bytes = tess_xp_lane_size(e);
+    e->n_lane = (int64_t)(LANES_BYTES / e->lane_bytes);
+    e->n_lane = e->n_lane < 1 ? 1 : e->n_lane < TESS_XP_MAX_LANE ? e->n_lane : TESS_XP_MAX_LANE;
     cutter state = {0};
     cutter scratch = {0};
     bind_state(e, &state);
@@ -118,7 +118,8 @@ tess_status tess_xp_engine_create(tess_context *ctx, tess_xp_problem *problem, t
     scratch = (cutter){.base = e->scratch};
     bind_state(e, &state);
     bind_scratch(e, &scratch);
-    tess_xp_reduced_bind(&e->kept, e->kept_block, problem->n_angle, problem->n_param);
+    e->sums = e->all_sums;
+    tess_xp_lane_bind(e, 0);
     tess_xp_reduced_bind(&e->final, e->final_block, problem->n_angle, problem->n_param);
     tess_xp_reduced_bind(&e->trial, e->trial_block, problem->n_angle, problem->n_param);
     return TESS_OK;
@@ -206,6 +207,31 @@ static tess_status between(void *self, tess_xp_pass *pass)
     return e->checkpoint ? e->checkpoint(e->self, e, true) : TESS_OK;
 }
 
+// Lanes of a pass, one after the other; the fit's own numbers stay as they are.
+static tess_status absorb_lanes(tess_xp_engine *e, const int64_t *lanes, int64_t n)
+{
+    const tess_xp_state fit = *e->head;
+    const bool is_profile = fit.phase == TESS_XP_PHASE_PROFILE;
+    for (int64_t k = 0; k < n; k++) {
+        tess_xp_lane_enter(e, lanes[k]);
+        e->sums = e->all_sums + k * e->pass->n_sum;
+        TESS_TRY(is_profile ? tess_xp_intervals_evaluated(e) : advance(e));
+        tess_xp_lane_leave(e);
+    }
+    e->sums = e->all_sums;
+    tess_xp_lane_bind(e, 0);
+    e->head->first_lane = lanes[n - 1] + 1;
+    e->head->status = fit.status;
+    e->head->kept_cost = fit.kept_cost;
+    e->head->gradient_norm = fit.gradient_norm;
+    if (is_profile) {
+        return tess_xp_intervals_judge(e);
+    }
+    e->head->n_pass += n;
+    e->head->phase = tess_xp_lanes_next(e, 1, (int64_t[]){0}) > 0 ? fit.phase : TESS_XP_PHASE_DONE;
+    return TESS_OK;
+}
+
 static tess_status absorb(tess_xp_engine *e)
 {
     e->head->n_pass += !e->head->is_coarse;
@@ -216,28 +242,56 @@ static tess_status absorb(tess_xp_engine *e)
         return tess_xp_search_costed(e);
     case TESS_XP_PHASE_FINISH:
         return tess_xp_finish_evaluated(e);
-    case TESS_XP_PHASE_PROFILE:
-        return tess_xp_intervals_evaluated(e);
     default:
         return advance(e);
     }
+}
+
+static tess_xp_point point_of(const tess_xp_engine *e)
+{
+    return (tess_xp_point){.theta = e->theta,
+                           .contrast = e->contrast,
+                           .offset = e->offset,
+                           .want = e->head->want,
+                           .is_mixed = e->head->is_mixed};
+}
+
+// A pass that several lanes share, and what they make of it.
+static tess_status step_lanes(tess_xp_engine *e)
+{
+    tess_xp_pass *pass = e->pass;
+    const int64_t n_frame = e->problem->data->info.n_frame;
+    int64_t lanes[TESS_XP_MAX_LANE];
+    tess_xp_point points[TESS_XP_MAX_LANE];
+    const bool is_bootstrap = e->head->phase == TESS_XP_PHASE_BOOTSTRAP;
+    // One that was interrupted has as many points as it began with.
+    const int64_t most = pass->next_leaf > 0 ? pass->n_set : pass->max_set;
+    const int64_t n = tess_xp_lanes_next(e, most, lanes);
+    for (int64_t k = 0; k < n; k++) {
+        tess_xp_lane_bind(e, lanes[k]);
+        points[k] = point_of(e);
+        points[k].want = e->lane->want;
+        if (is_bootstrap) {
+            tess_xp_bootstrap_weights(e->problem, e->lane->index, e->frame_weight + k * n_frame);
+        }
+    }
+    tess_xp_lane_bind(e, 0);
+    pass->loss = tess_xp_step_is_robust(e) ? e->problem->config.loss : TESS_XPCS_LOSS_LINEAR;
+    pass->frame_weight = is_bootstrap ? e->frame_weight : NULL;
+    pass->every = 0;
+    pass->between = between;
+    pass->self = e;
+    TESS_TRY(tess_xp_pass_go_on(pass, points, n, e->all_sums));
+    return absorb_lanes(e, lanes, n);
 }
 
 // The pass that the state asks for.
 static tess_status run_pass(tess_xp_engine *e)
 {
     tess_xp_pass *pass = e->pass;
-    const tess_xp_point point = {.theta = e->theta,
-                                 .contrast = e->contrast,
-                                 .offset = e->offset,
-                                 .want = e->head->want,
-                                 .is_mixed = e->head->is_mixed};
+    const tess_xp_point point = point_of(e);
     pass->loss = tess_xp_step_is_robust(e) ? e->problem->config.loss : TESS_XPCS_LOSS_LINEAR;
     pass->frame_weight = NULL;
-    if (e->head->phase == TESS_XP_PHASE_BOOTSTRAP) {
-        tess_xp_bootstrap_weights(e->problem, e->head->index, e->frame_weight);
-        pass->frame_weight = e->frame_weight;
-    }
     if (!e->head->is_coarse) {
         pass->every = 0;
         pass->between = between;
@@ -275,7 +329,7 @@ double tess_xp_engine_done(const tess_xp_engine *e)
     case TESS_XP_PHASE_FINISH:
         break;
     case TESS_XP_PHASE_BOOTSTRAP:
-        left = (n_replicate - head->index) * REPLICATE;
+        left = (n_replicate - head->n_begun + 1) * REPLICATE;
         break;
     case TESS_XP_PHASE_DONE:
         return 1;
@@ -289,8 +343,12 @@ double tess_xp_engine_done(const tess_xp_engine *e)
 tess_status tess_xp_engine_run(tess_xp_engine *e)
 {
     while (e->head->phase != TESS_XP_PHASE_DONE) {
-        TESS_TRY(run_pass(e));
-        TESS_TRY(absorb(e));
+        if (tess_xp_has_lanes(e)) {
+            TESS_TRY(step_lanes(e));
+        } else {
+            TESS_TRY(run_pass(e));
+            TESS_TRY(absorb(e));
+        }
         if (e->checkpoint) {
             TESS_TRY(e->checkpoint(e->self, e, false));
         }

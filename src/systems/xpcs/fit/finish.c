@@ -211,7 +211,7 @@ static tess_status conclude(tess_xp_engine *e)
         TESS_TRY(tess_xp_intervals_begin(e));
     }
     if (e->problem->config.uncertainty == 1 && e->head->status > 0 && e->problem->n_free > 0) {
-        return tess_xp_bootstrap_begin(e, 0);
+        return tess_xp_bootstrap_begin(e);
     }
     return TESS_OK;
 }

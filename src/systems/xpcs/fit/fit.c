@@ -7,6 +7,7 @@
 #include "systems/xpcs/fit/covariance.h"
 #include "systems/xpcs/fit/engine.h"
 #include "systems/xpcs/fit/identity.h"
+#include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
@@ -49,28 +50,45 @@ static tess_status open_pass(fit *f)
                                       .is_streamed = f->plan.is_streamed,
                                       .max_retries = p->config.max_retries,
                                       .strategy = f->plan.strategy,
-                                      .ignore_sigma = p->weights.ignore_sigma};
+                                      .ignore_sigma = p->weights.ignore_sigma,
+                                      .max_set = f->plan.max_set};
     return tess_xp_pass_open(f->ctx, &setup, &f->pass);
 }
 
-// In the middle of a pass: what follows in block "tree" is the partial sums.
+// In the middle of a pass: partial sums at every point follow.
 typedef struct pass_mark {
     int64_t next_leaf;
     int64_t n_sum;
     int64_t n_level;
+    int64_t n_set;
 } pass_mark;
+
+typedef struct tree_name {
+    char text[8];
+} tree_name;
+
+static tree_name name_of_tree(int64_t set)
+{
+    tree_name name;
+    snprintf(name.text, sizeof name.text, "tree%d", (int)(set % 100));
+    return name;
+}
 
 static tess_status write_state(void *self, tess_checkpoint_writer *writer)
 {
-    const fit *f = self;
-    const tess_xp_pass *pass = &f->pass;
+    fit *f = self;
+    tess_xp_pass *pass = &f->pass;
     const pass_mark mark = {.next_leaf = pass->next_leaf,
                             .n_sum = pass->n_sum,
-                            .n_level = tess_xp_tree_levels(pass->next_leaf)};
+                            .n_level = tess_xp_tree_levels(pass->next_leaf),
+                            .n_set = pass->next_leaf > 0 ? pass->n_set : 0};
     TESS_TRY(tess_checkpoint_add(writer, "state", f->engine.state, f->engine.state_bytes));
     TESS_TRY(tess_checkpoint_add(writer, "pass", &mark, sizeof mark));
-    return tess_checkpoint_add(writer, "tree", pass->tree.sums,
-                               (size_t)(mark.n_level * mark.n_sum) * sizeof(double));
+    for (int64_t k = 0; k < mark.n_set; k++) {
+        TESS_TRY(tess_checkpoint_add(writer, name_of_tree(k).text, tess_xp_pass_tree(pass, k)->sums,
+                                     (size_t)(mark.n_level * mark.n_sum) * sizeof(double)));
+    }
+    return TESS_OK;
 }
 
 // The state as an earlier run left it.
@@ -83,12 +101,23 @@ static tess_status read_state(void *self, const tess_checkpoint *found, const ch
     TESS_TRY(tess_checkpoint_get(found, "state", f->engine.state, f->engine.state_bytes));
     TESS_TRY(tess_checkpoint_get(found, "pass", &mark, sizeof mark));
     if (mark.next_leaf < 0 || mark.next_leaf >= tess_xp_tiles_n_leaf(&pass->data->tiles) ||
-        mark.n_sum != pass->n_sum || mark.n_level != tess_xp_tree_levels(mark.next_leaf)) {
+        mark.n_sum != pass->n_sum || mark.n_level != tess_xp_tree_levels(mark.next_leaf) ||
+        mark.n_set < 0 || mark.n_set > TESS_XP_MAX_LANE ||
+        (mark.n_set == 0) != (mark.next_leaf == 0)) {
         TESS_FAIL(TESS_E_FORMAT, "%s: how far a pass has come makes no sense", path);
     }
-    TESS_TRY(tess_checkpoint_get(found, "tree", pass->tree.sums,
-                                 (size_t)(mark.n_level * mark.n_sum) * sizeof(double)));
-    pass->next_leaf = pass->tree.n_leaf = mark.next_leaf;
+    pass->next_leaf = 0;
+    if (mark.n_set > pass->max_set) { // with less memory than before: the pass again
+        return TESS_OK;
+    }
+    for (int64_t k = 0; k < mark.n_set; k++) {
+        tess_xp_tree *tree = tess_xp_pass_tree(pass, k);
+        TESS_TRY(tess_checkpoint_get(found, name_of_tree(k).text, tree->sums,
+                                     (size_t)(mark.n_level * mark.n_sum) * sizeof(double)));
+        tree->n_leaf = mark.next_leaf;
+    }
+    pass->next_leaf = mark.next_leaf;
+    pass->n_set = mark.n_set;
     return TESS_OK;
 }
 

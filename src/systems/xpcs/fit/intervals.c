@@ -6,6 +6,7 @@
 #include "stage/xpcs.h"
 #include "systems/xpcs/fit/bend.h"
 #include "systems/xpcs/fit/covariance.h"
+#include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
 #include "tessera/xpcs/result.h"
 
@@ -166,49 +167,50 @@ static void aim(tess_xp_engine *e)
 {
     const tess_xp_problem *p = e->problem;
     for (int64_t i = 0; i < p->n_free; i++) {
-        e->theta[p->free_index[i]] = e->intervals->profile.x[i];
+        e->theta[p->free_index[i]] = e->lane->profile.x[i];
     }
     e->head->want = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN;
 }
 
-static void note_end(tess_xp_engine *e)
+static void note_end(tess_xp_engine *e, const tess_xp_profile *profile)
 {
     tess_xp_intervals *v = e->intervals;
-    const int64_t k = e->problem->free_index[v->profile.k];
-    const int side = v->profile.direction > 0;
+    const int64_t k = e->problem->free_index[profile->k];
+    const int side = profile->direction > 0;
     v->kind[k] = TESS_XPCS_INTERVAL_PROFILE;
-    v->ends[k][side] = end_of(&v->profile);
-    if (v->profile.status == TESS_XP_PROFILE_LOST) {
+    v->ends[k][side] = end_of(profile);
+    if (profile->status == TESS_XP_PROFILE_LOST) {
         const double bound = side ? e->problem->upper[k] : e->problem->lower[k];
-        v->ends[k][side] = isfinite(v->profile.outside) ? v->profile.outside : bound;
+        v->ends[k][side] = isfinite(profile->outside) ? profile->outside : bound;
         v->is_lost[k] = 1;
     }
 }
 
-// The next end that is wanted, from place index on.
-static tess_status begin_end(tess_xp_engine *e, int64_t index)
+// The next end that is wanted, in the lane at work; none is left: nothing.
+static void begin_end(tess_xp_engine *e)
 {
     const tess_xp_problem *p = e->problem;
     tess_xp_intervals *v = e->intervals;
+    tess_xp_profile *profile = &e->lane->profile;
     floor_room room;
     const tess_xp_bottom bottom = bottom_of(e, &room);
     const double rise = tess_xp_deviations * tess_xp_deviations * bottom.unit;
-    for (; index < 2 * p->n_free; index++) {
+    e->head->index = -1;
+    while (e->head->n_begun < 2 * p->n_free) {
+        const int64_t index = e->head->n_begun++;
         if (!v->is_wanted[p->free_index[index / 2]]) {
             continue;
         }
-        tess_xp_profile_begin(&v->profile, &bottom, index / 2, index % 2 ? 1 : -1, rise);
-        if (v->profile.status == TESS_XP_PROFILE_AT_WORK) {
+        tess_xp_profile_begin(profile, &bottom, index / 2, index % 2 ? 1 : -1, rise);
+        if (profile->status == TESS_XP_PROFILE_AT_WORK) {
             e->head->index = index;
             memcpy(e->theta, e->final_theta, (size_t)p->n_param * sizeof *e->theta);
             tess_xp_step_weigh(e, e->final.contrast);
             aim(e);
-            return TESS_OK;
+            return;
         }
-        note_end(e);
+        note_end(e, profile);
     }
-    e->head->phase = TESS_XP_PHASE_DONE;
-    return TESS_OK;
 }
 
 tess_status tess_xp_intervals_begin(tess_xp_engine *e)
@@ -217,32 +219,50 @@ tess_status tess_xp_intervals_begin(tess_xp_engine *e)
     if (e->head->final_status <= 0 || e->problem->n_free == 0) {
         return TESS_OK;
     }
-    e->head->phase = TESS_XP_PHASE_PROFILE;
+    const tess_xp_state before = *e->head;
     TESS_TRY(choose(e));
-    return begin_end(e, 0);
+    e->head->phase = TESS_XP_PHASE_PROFILE;
+    tess_xp_lanes_clear(e);
+    for (int64_t k = 0; k < e->n_lane; k++) {
+        tess_xp_lane_enter(e, k);
+        begin_end(e);
+        tess_xp_lane_leave(e);
+    }
+    tess_xp_lane_bind(e, 0);
+    e->head->status = before.status;
+    e->head->kept_cost = before.kept_cost;
+    e->head->gradient_norm = before.gradient_norm;
+    return tess_xp_intervals_judge(e);
 }
 
-// The fit goes on from where the profile is lower than what was taken for the minimum.
-static tess_status fall(tess_xp_engine *e)
+// The fit goes on from where the profile of a lane is lower than what was taken for the minimum.
+static tess_status fall(tess_xp_engine *e, int64_t lane)
 {
+    double theta[P];
     tess_xp_state *head = e->head;
+    tess_xp_lane_bind(e, lane);
+    memcpy(theta, e->theta, (size_t)e->problem->n_param * sizeof *theta);
+    tess_xp_lane_bind(e, 0);
+    tess_xp_step_weigh(e, e->final.contrast);
     head->n_return++;
     head->phase = TESS_XP_PHASE_REFINE;
     head->n_order = 1;
     head->index = 0;
     e->order[0] = head->best;
-    return tess_xp_step_begin_run(e, e->theta);
+    return tess_xp_step_begin_run(e, theta);
 }
 
 tess_status tess_xp_intervals_evaluated(tess_xp_engine *e)
 {
-    tess_xp_profile *profile = &e->intervals->profile;
+    tess_xp_profile *profile = &e->lane->profile;
     double cost = 0;
+    e->intervals->n_pass[e->head->index]++;
     tess_xp_step_evaluate(e, &cost);
     const bool goes_on =
         tess_xp_profile_next(profile, e->problem, cost, e->trial_gradient, e->trial_hessian);
     if (profile->status == TESS_XP_PROFILE_LOWER && e->head->n_return < MOST_RETURNS) {
-        return fall(e);
+        e->lane->is_lower = 1;
+        return TESS_OK;
     }
     if (goes_on) {
         tess_xp_step_weigh(e, e->trial.contrast);
@@ -252,6 +272,33 @@ tess_status tess_xp_intervals_evaluated(tess_xp_engine *e)
     if (profile->status == TESS_XP_PROFILE_LOWER) {
         profile->status = TESS_XP_PROFILE_LOST;
     }
-    note_end(e);
-    return begin_end(e, e->head->index + 1);
+    note_end(e, profile);
+    begin_end(e);
+    return TESS_OK;
+}
+
+// Of ends that are lower than the minimum the first one counts, whichever was found first.
+tess_status tess_xp_intervals_judge(tess_xp_engine *e)
+{
+    int64_t first = -1; // lane of the first end that has none before it at work
+    for (int64_t k = 0; k < e->n_lane; k++) {
+        const tess_xp_lane *lane = tess_xp_lane_at(e, k);
+        if (lane->index >= 0 && (first < 0 || lane->index < tess_xp_lane_at(e, first)->index)) {
+            first = k;
+        }
+    }
+    const bool is_fall = first >= 0 && tess_xp_lane_at(e, first)->is_lower;
+    const int64_t last = is_fall ? tess_xp_lane_at(e, first)->index : 2 * P - 1;
+    if (first >= 0 && !is_fall) {
+        return TESS_OK;
+    }
+    // As many as if they had been followed one after the other.
+    for (int64_t i = 0; i <= last; i++) {
+        e->head->n_pass += e->intervals->n_pass[i];
+    }
+    if (is_fall) {
+        return fall(e, first);
+    }
+    e->head->phase = TESS_XP_PHASE_DONE;
+    return TESS_OK;
 }

@@ -14,8 +14,8 @@ typedef struct tess_xp_intervals {
     int32_t kind[TESS_XPCS_MAX_PARAM];      // tess_xpcs_interval
     int32_t is_wanted[TESS_XPCS_MAX_PARAM]; // from the profile
     int32_t is_bent[TESS_XPCS_MAX_PARAM];
-    int32_t is_lost[TESS_XPCS_MAX_PARAM]; // the profile could not be followed to an end
-    tess_xp_profile profile;
+    int32_t is_lost[TESS_XPCS_MAX_PARAM];    // the profile could not be followed to an end
+    int64_t n_pass[2 * TESS_XPCS_MAX_PARAM]; // evaluations of every end
 } tess_xp_intervals;
 
 #endif

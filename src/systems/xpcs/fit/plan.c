@@ -5,6 +5,7 @@
 #include "base/struct_read.h"
 #include "runtime/budget.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <stdio.h>
@@ -26,6 +27,9 @@ static const struct {
 enum { LEAST_LEAVES = 2 };
 
 enum { N_PROBE = 32 };
+
+// That points of the parameters after the first may take.
+static const uint64_t SETS_BYTES = (uint64_t)32 << 20;
 
 static int64_t leaves_of(const tess_context *ctx, const tess_xpcs_data *data, uint64_t bytes)
 {
@@ -65,8 +69,25 @@ static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param,
                           config->sigma_mode == TESS_XPCS_SIGMA_DATASET);
     const uint64_t before = is_told ? 0 : tess_xp_survey_bytes(data);
     const uint64_t pass =
-        tess_xp_pass_bytes(data, n_param, plan->leaves_per_chunk, plan->is_streamed);
+        tess_xp_pass_bytes(data, n_param, plan->leaves_per_chunk, plan->is_streamed, plan->max_set);
     return resident + (pass > before ? pass : before);
+}
+
+// Replicates of a bootstrap and ends of profiles share passes, as far as memory goes.
+static void choose_sets(const tess_xpcs_data *data, int64_t n_param,
+                        const tess_xpcs_fit_config *config, uint64_t room, tess_xp_plan *plan)
+{
+    plan->max_set = 1;
+    const uint64_t one = bytes_of(data, n_param, config, plan);
+    if (config->uncertainty != 0) {
+        plan->max_set = TESS_XP_MAX_LANE;
+    }
+    plan->memory_bytes = bytes_of(data, n_param, config, plan);
+    while (plan->max_set > 1 &&
+           (plan->memory_bytes > room || plan->memory_bytes - one > SETS_BYTES)) {
+        plan->max_set /= 2;
+        plan->memory_bytes = bytes_of(data, n_param, config, plan);
+    }
 }
 
 tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int64_t n_param,
@@ -84,10 +105,10 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
         plan->leaves_per_chunk = n_leaf;
     }
     const uint64_t room = tess_budget_room(plan->limit_bytes);
-    plan->memory_bytes = bytes_of(data, n_param, config, plan);
+    choose_sets(data, n_param, config, room, plan);
     if (plan->memory_bytes > room && data->info.residency == TESS_XPCS_IN_FILE) {
         plan->is_streamed = true;
-        plan->memory_bytes = bytes_of(data, n_param, config, plan);
+        choose_sets(data, n_param, config, room, plan);
     }
     const int64_t wished = plan->leaves_per_chunk;
     while (plan->memory_bytes > room && plan->leaves_per_chunk > 1) {

@@ -9,6 +9,7 @@ typedef struct tess_xp_plan {
     int32_t strategy; // tess_strategy
     bool is_streamed; // files are read in every pass, through buffers; else they are held in memory
     int64_t leaves_per_chunk;
+    int64_t max_set;       // points of the parameters that share a pass
     uint64_t memory_bytes; // data in memory, buffers, sums
     uint64_t limit_bytes;
     char reason[192];

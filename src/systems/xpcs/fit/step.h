@@ -45,6 +45,19 @@ typedef struct tess_xp_candidate {
     int64_t n_scouted; // starts on a sketch that led here; 0: it is a start itself
 } tess_xp_candidate;
 
+// One of several runs that share passes over the data: replicates of a bootstrap, ends of
+// profiles. What they find does not depend on each other, nor on how many go at a time.
+typedef struct tess_xp_lane {
+    int64_t index; // replicate, or which end; -1: none
+    int32_t want;
+    int32_t status;
+    int32_t is_lower; // the profile fell below the minimum, and waits for those before it
+    int32_t reserved;
+    double kept_cost;
+    double gradient_norm;
+    tess_xp_profile profile;
+} tess_xp_lane;
+
 // What comes first in the state.
 typedef struct tess_xp_state {
     int32_t phase;
@@ -67,7 +80,9 @@ typedef struct tess_xp_state {
     int64_t n_iteration;
     int64_t n_trace;
     int64_t n_basin;
-    int64_t n_return; // to steps of the trust region from what was taken for the end
+    int64_t n_return;   // to steps of the trust region from what was taken for the end
+    int64_t first_lane; // of the next pass
+    int64_t n_begun;    // lanes: of replicates, or of ends
     double gradient_norm;
     double kept_cost;
     double final_cost;
@@ -86,8 +101,9 @@ struct tess_xp_engine {
     tess_status (*checkpoint)(void *self, tess_xp_engine *engine, bool is_mid_pass);
     void *self;
 
-    // Parts of the state.
+    // Parts of the state. From lane to trust and kept: those of the lane at work.
     tess_xp_state *head;
+    tess_xp_lane *lane;
     double *theta;    // [n_param] where the next pass goes
     double *contrast; // [n_angle]
     double *offset;
@@ -116,20 +132,24 @@ struct tess_xp_engine {
 
     int64_t max_candidate;
     int64_t max_x;
+    int64_t n_lane;
+    size_t lane_bytes;
+    unsigned char *lanes; // [n_lane][lane_bytes]
     int64_t every; // part of the leaves that a coarse pass takes: the first of so many; 0: none
     int64_t group;
 
     // Scratch, nothing of it outlives a pass.
     void *scratch;
     size_t scratch_bytes;
-    double *sums;           // [n_sum]
+    double *all_sums;       // [pass->max_set][n_sum]
+    double *sums;           // [n_sum] of them: the lane's
     double *trial_gradient; // [max_x]
     double *trial_hessian;
     double *lower; // [max_x]
     double *upper;
     double *x_scale;
     double *work;         // [max_x] and [max_x][max_x]
-    double *frame_weight; // [n_frame]
+    double *frame_weight; // [pass->max_set][n_frame]
     double *keys;         // [max_candidate]
     int64_t *ranks;       // [2 max_candidate]
     tess_xp_reduced trial;

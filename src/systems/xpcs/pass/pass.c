@@ -69,13 +69,16 @@ static tess_xp_there_setup there_setup(const tess_xp_pass *pass)
 }
 
 uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
-                            bool is_streamed)
+                            bool is_streamed, int64_t max_set)
 {
-    tess_xp_pass pass = {.ctx = data->ctx, .device = &data->ctx->cpu, .max_set = 1};
+    tess_xp_pass pass = {.ctx = data->ctx, .device = &data->ctx->cpu, .max_set = max_set};
     set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
     const tess_xp_there_setup there = there_setup(&pass);
-    return tess_xp_there_bytes(&there) + tree_bytes(&pass) + angle_bytes(&pass) +
-           tess_xp_grids_bytes(data->info.n_frame, n_param) +
+    const uint64_t lists =
+        max_set > 1 ? (uint64_t)(max_set - 1) * (sizeof *pass.more_grids + sizeof *pass.more_trees)
+                    : 0;
+    return tess_xp_there_bytes(&there) + tree_bytes(&pass) + angle_bytes(&pass) + lists +
+           (uint64_t)max_set * tess_xp_grids_bytes(data->info.n_frame, n_param) +
            tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
 }
 
@@ -113,7 +116,6 @@ static tess_status take_memory(tess_xp_pass *pass)
     }
     const tess_xp_there_setup there = there_setup(pass);
     TESS_TRY(tess_xp_there_open(pass->ctx, &there, &pass->there));
-    pass->leaves_per_call = pass->there.leaves_per_call;
     return TESS_OK;
 }
 
@@ -237,7 +239,7 @@ static tess_status run_leaves(const sets *all, const unsigned char *host, int64_
     return tess_xp_there_run(&all->pass->there, &args, all->pass->tree.n_leaf, sums);
 }
 
-static tess_xp_tree *tree_of(tess_xp_pass *pass, int64_t set)
+tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set)
 {
     return set == 0 ? &pass->tree : &pass->more_trees[set - 1];
 }
@@ -320,15 +322,16 @@ static tess_status run_chunk(const sets *all, chunk c, tess_watch *watch)
     if (!c.is_there) {
         TESS_TRY(read_chunk(pass, c, &records));
     }
+    const int64_t most = tess_xp_there_leaves(&pass->there, all->n);
     while (pass->next_leaf < end) {
         const int64_t leaf = pass->next_leaf;
         const int64_t left = end - leaf;
-        const int64_t n = left < pass->leaves_per_call ? left : pass->leaves_per_call;
+        const int64_t n = left < most ? left : most;
         const uint64_t offset = tess_xp_tiles_leaf_offset(tiles, leaf) - begin;
         double *sums = NULL;
         TESS_TRY(run_leaves(all, records ? records + offset : NULL, leaf, n, &sums));
         for (int64_t k = 0; k < all->n; k++) {
-            sums = push_stretches(tree_of(pass, k), sums, n);
+            sums = push_stretches(tess_xp_pass_tree(pass, k), sums, n);
         }
         pass->next_leaf = leaf + n;
         if (pass->between && pass->next_leaf < n_leaf) {
@@ -376,9 +379,10 @@ static tess_status run_part(const sets *all, tess_watch *watch)
     if (!is_host) {
         TESS_TRY(send_part(pass));
     }
-    for (int64_t k = 0; k < n; k += pass->leaves_per_call) {
+    const int64_t most = tess_xp_there_leaves(&pass->there, all->n);
+    for (int64_t k = 0; k < n; k += most) {
         const int64_t left = n - k;
-        const int64_t n_call = left < pass->leaves_per_call ? left : pass->leaves_per_call;
+        const int64_t n_call = left < most ? left : most;
         tess_stage_xpcs_pass args = call_of(all, k, n_call);
         double *sums = NULL;
         args.group = pass->group;
@@ -386,7 +390,7 @@ static tess_status run_part(const sets *all, tess_watch *watch)
         args.records = is_host ? pass->reader.records : pass->there.records.data;
         TESS_TRY(tess_xp_there_run(&pass->there, &args, k, &sums));
         for (int64_t set = 0; set < all->n; set++) {
-            sums = push_stretches(tree_of(pass, set), sums, n_call);
+            sums = push_stretches(tess_xp_pass_tree(pass, set), sums, n_call);
         }
         TESS_TRY(tess_watch_poll(watch, (k + n_call) * tiles->n_tile / n, tiles->n_tile));
     }
@@ -416,7 +420,7 @@ static tess_status run_sets(const sets *all, double *sums)
     const int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.sweep");
     for (int64_t k = 0; k < all->n && pass->next_leaf == 0; k++) {
-        tree_of(pass, k)->n_leaf = 0;
+        tess_xp_pass_tree(pass, k)->n_leaf = 0;
     }
     tess_watch watch;
     begin_watch(pass, &watch);
@@ -440,7 +444,7 @@ static tess_status run_sets(const sets *all, double *sums)
         status = tess_xp_data_check(pass->data);
     }
     for (int64_t k = 0; k < all->n && status == TESS_OK; k++) {
-        tess_xp_tree_total(tree_of(pass, k), sums + k * pass->n_sum);
+        tess_xp_tree_total(tess_xp_pass_tree(pass, k), sums + k * pass->n_sum);
     }
     if (status == TESS_OK) {
         pass->next_leaf = 0;
@@ -449,19 +453,25 @@ static tess_status run_sets(const sets *all, double *sums)
     return status;
 }
 
+tess_status tess_xp_pass_go_on(tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set,
+                               double *sums)
+{
+    const sets all = {.pass = pass, .points = points, .n = n_set};
+    TESS_ASSERT(n_set > 0 && n_set <= pass->max_set);
+    pass->n_set = n_set;
+    return run_sets(&all, sums);
+}
+
 tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
 {
-    const sets one = {.pass = pass, .points = point, .n = 1};
-    return run_sets(&one, sums);
+    return tess_xp_pass_go_on(pass, point, 1, sums);
 }
 
 tess_status tess_xp_pass_run_sets(tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set,
                                   double *sums)
 {
-    const sets all = {.pass = pass, .points = points, .n = n_set};
-    TESS_ASSERT(n_set > 0 && n_set <= pass->max_set);
     pass->next_leaf = 0;
-    return run_sets(&all, sums);
+    return tess_xp_pass_go_on(pass, points, n_set, sums);
 }
 
 tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point, int64_t leaf)

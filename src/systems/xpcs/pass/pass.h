@@ -49,7 +49,7 @@ typedef struct tess_xp_pass {
     double f_scale;
     const double *inverse_variance; // [n_angle]
     const double *lag_weight;       // [n_angle][n_frame] or NULL
-    const double *frame_weight;     // [n_frame] or NULL; may be set between passes
+    const double *frame_weight;     // [points][n_frame] or NULL; may be set between passes
     tess_xp_grids grids;
     tess_xp_angle *angles; // [max_set][n_angle]
     tess_xp_reader reader;
@@ -61,7 +61,7 @@ typedef struct tess_xp_pass {
     tess_blocks blocks;        // of these lists
     tess_xp_there there;       // what of all this lies on the device
     int64_t leaves_per_chunk;
-    int64_t leaves_per_call; // of a stage, so that cancel is heard in time
+    int64_t leaves_per_call; // of a stage at one point, so that cancel is heard in time
     int64_t n_sum;
     int64_t n_param;
     // A look at part of the data, for starts: of every every * group leaves the first group. every
@@ -69,6 +69,7 @@ typedef struct tess_xp_pass {
     int64_t every;
     int64_t group;
     int64_t next_leaf;  // of the pass at work; set it to 0 to give up an interrupted pass
+    int64_t n_set;      // points of the pass at work
     double seconds;     // of all passes
     int64_t n_pass;     // that came to their end
     bool is_quiet;      // somebody else tells progress; cancel is heard all the same
@@ -100,16 +101,21 @@ TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_p
 void tess_xp_pass_close(tess_xp_pass *pass);
 // Memory of a pass besides the data.
 uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
-                            bool is_streamed);
+                            bool is_streamed, int64_t max_set);
 // Sums [n_sum] at a point, from leaf 0, or from next_leaf where a pass was interrupted or restored.
 TESS_MUST_CHECK tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point,
                                              double *sums);
 
 // Sums [n_set][n_sum] at several points that want the same (points[0] says it), n_set <= max_set,
-// in one sweep over the data: the same bits as one by one. A pass of several points cannot be
-// continued where it was interrupted.
+// in one sweep over the data: the same bits as one by one.
 TESS_MUST_CHECK tess_status tess_xp_pass_run_sets(tess_xp_pass *pass, const tess_xp_point *points,
                                                   int64_t n_set, double *sums);
+
+// The same from next_leaf on, where a pass at these points was interrupted or restored.
+TESS_MUST_CHECK tess_status tess_xp_pass_go_on(tess_xp_pass *pass, const tess_xp_point *points,
+                                               int64_t n_set, double *sums);
+// The partial sums at a point, of which a checkpoint in the middle of a pass has those in use.
+tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set);
 
 // Sums of one leaf alone, for estimates of time; they go nowhere.
 TESS_MUST_CHECK tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point,

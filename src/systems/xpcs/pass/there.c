@@ -37,13 +37,20 @@ static size_t points_bytes(const tess_xp_there_setup *setup, int64_t n_set)
            (grid_bytes(setup) + (size_t)setup->data->info.n_angle * sizeof(tess_xp_angle));
 }
 
+// Of a device that has its own memory.
+static int64_t call_leaves(const tess_xp_there_setup *setup)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&setup->data->tiles);
+    return DEVICE_LEAVES < n_leaf ? DEVICE_LEAVES : n_leaf;
+}
+
 static int64_t leaves_of_call(const tess_xp_there_setup *setup)
 {
-    if (setup->device->shares_host_memory) {
-        return setup->leaves_per_call;
+    if (setup->device->shares_host_memory) { // more points take as long with fewer leaves
+        const int64_t n = setup->leaves_per_call / setup->max_set;
+        return n > 1 ? n : 1;
     }
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&setup->data->tiles);
-    int64_t n = DEVICE_LEAVES < n_leaf ? DEVICE_LEAVES : n_leaf;
+    int64_t n = call_leaves(setup);
     // Parts of leaves take eight times as much; most of the memory is for the records.
     const uint64_t share = tess_device_left(setup->device) / 40;
     const uint64_t most = share < DEVICE_SUMS_BYTES ? share : DEVICE_SUMS_BYTES;
@@ -90,10 +97,10 @@ static tess_status take_records(tess_xp_there *there)
     // No record is longer than the first.
     const uint64_t leaf = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
     // Half is left to what else a fit keeps there.
-    while (there->leaves_per_call > 1 && (uint64_t)there->leaves_per_call * leaf > left / 2) {
-        there->leaves_per_call = (there->leaves_per_call + 1) / 2;
+    while (there->most_leaves > 1 && (uint64_t)there->most_leaves * leaf > left / 2) {
+        there->most_leaves = (there->most_leaves + 1) / 2;
     }
-    const uint64_t bytes = (uint64_t)there->leaves_per_call * leaf;
+    const uint64_t bytes = (uint64_t)there->most_leaves * leaf;
     if (bytes > left) {
         return tess_device_too_small(setup->device, "takes for a stretch of two-time correlations",
                                      bytes);
@@ -175,7 +182,12 @@ static tess_status send_lags(tess_xp_there *there)
 tess_status tess_xp_there_open(tess_context *ctx, const tess_xp_there_setup *setup,
                                tess_xp_there *out)
 {
-    *out = (tess_xp_there){.ctx = ctx, .setup = *setup, .leaves_per_call = leaves_of_call(setup)};
+    const int64_t n = leaves_of_call(setup);
+    *out = (tess_xp_there){.ctx = ctx,
+                           .setup = *setup,
+                           .leaves_per_call = n,
+                           .most_leaves = setup->device->shares_host_memory ? n * setup->max_set
+                                                                            : call_leaves(setup)};
     tess_status status = take_memory(out);
     if (status == TESS_OK) {
         status = send_lags(out);
@@ -227,14 +239,25 @@ void tess_xp_there_close(tess_xp_there *there)
     *there = (tess_xp_there){0};
 }
 
+static tess_status send_frames(tess_xp_there *there, int64_t n_set, const double *frame_weight)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const size_t bytes = (size_t)(n_set * setup->data->info.n_frame) * sizeof(double);
+    const size_t most = bytes / (size_t)n_set * (size_t)setup->max_set;
+    if (setup->device->shares_host_memory) {
+        return tess_resident_from(setup->device, frame_weight, bytes, &there->frames);
+    }
+    if (!there->frames.device) {
+        TESS_TRY(tess_resident_create(setup->device, most, &there->frames));
+    }
+    return tess_resident_put(&there->frames, 0, frame_weight, bytes);
+}
+
 tess_status tess_xp_there_points(tess_xp_there *there, int64_t n_set, const double *frame_weight)
 {
     const tess_xp_there_setup *setup = &there->setup;
-    const size_t frame_bytes = (size_t)setup->data->info.n_frame * sizeof(double);
-    if (frame_weight && !there->frames.device) {
-        TESS_TRY(tess_resident_from(setup->device, frame_weight, frame_bytes, &there->frames));
-    } else if (frame_weight) {
-        TESS_TRY(tess_resident_refill(&there->frames, frame_weight, frame_bytes));
+    if (frame_weight) {
+        TESS_TRY(send_frames(there, n_set, frame_weight));
     }
     if (setup->device->shares_host_memory) {
         return TESS_OK;
@@ -249,6 +272,12 @@ tess_status tess_xp_there_points(tess_xp_there *there, int64_t n_set, const doub
     there->angles =
         (const tess_xp_angle *)(const void *)((const char *)there->point.data + of_grids);
     return tess_resident_put(&there->point, 0, there->pinned, bytes);
+}
+
+int64_t tess_xp_there_leaves(const tess_xp_there *there, int64_t n_set)
+{
+    const int64_t n = there->leaves_per_call * there->setup.max_set / n_set;
+    return n < there->most_leaves ? n : there->most_leaves;
 }
 
 int64_t tess_xp_there_has(const tess_xp_there *there, int64_t first, int64_t n_leaf)

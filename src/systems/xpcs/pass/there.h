@@ -19,7 +19,7 @@ typedef struct tess_xp_there_setup {
     const tess_xp_angle *angles;     // [max_set][n_angle] likewise
     const double *lag_weight;        // [n_angle][n_frame] or NULL
     int64_t leaves_per_chunk;        // of the host's records, at most
-    int64_t leaves_per_call;         // of a stage on the host, so that cancel is heard in time
+    int64_t leaves_per_call;         // of a stage on the host at one point: cancel is heard in time
     int64_t n_sum;
     int64_t n_param;
 } tess_xp_there_setup;
@@ -27,7 +27,8 @@ typedef struct tess_xp_there_setup {
 typedef struct tess_xp_there {
     tess_context *ctx;
     tess_xp_there_setup setup;
-    int64_t leaves_per_call; // of a stage
+    int64_t leaves_per_call; // of a stage at max_set points, so many sums have room
+    int64_t most_leaves;     // of a stage at fewer points
     tess_xp_tiles tiles;     // whose arrays the device reaches
     tess_xp_grid *grid;      // [max_set]
     const tess_xp_angle *angles;
@@ -55,10 +56,12 @@ TESS_MUST_CHECK tess_status tess_xp_there_open(tess_context *ctx, const tess_xp_
 void tess_xp_there_close(tess_xp_there *there);
 
 // The grids and angles of the setup's first n_set points as they are now, and weights of frames
-// (NULL: none).
+// [n_set][n_frame] (NULL: none).
 TESS_MUST_CHECK tess_status tess_xp_there_points(tess_xp_there *there, int64_t n_set,
                                                  const double *frame_weight);
 
+// Leaves that a call at n_set points may take: as many sums in all as one at max_set points has.
+int64_t tess_xp_there_leaves(const tess_xp_there *there, int64_t n_set);
 // Leaves from first on whose records need not be given: they are there.
 int64_t tess_xp_there_has(const tess_xp_there *there, int64_t first, int64_t n_leaf);
 // Records of leaves, from the host's (NULL: they are there), as the device reaches them.
