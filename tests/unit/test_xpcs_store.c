@@ -250,19 +250,43 @@ static void strides_do_not_matter(void **state)
     tess_context_destroy(ctx);
 }
 
+typedef struct upper_rows {
+    int64_t first, n;
+    double *c2; // [2][count][n]
+    int64_t count;
+} upper_rows;
+
+static void take_upper(void *self, int64_t k, const tess_xp_tile *tile, const double *y)
+{
+    const upper_rows *u = self;
+    double *row = u->c2 + (k * u->count + tile->row - u->first) * u->n;
+    for (int64_t i = 0; i < tile->n_column; i++) {
+        assert_true(row[tile->first_column + i] == -7); // once
+        row[tile->first_column + i] = y[i];
+    }
+}
+
 // The same above the diagonal, and nothing else.
 static void check_upper_rows(tess_context *ctx, tess_xpcs_data *data, int64_t angle, int64_t first,
                              int64_t count, const double *rows)
 {
     const int64_t n = tess_xpcs_data_get_info(data)->n_frame;
-    double *upper = malloc((size_t)(count * n) * sizeof *upper);
-    for (int64_t k = 0; k < count * n; k++) {
+    double *upper = malloc((size_t)(2 * count * n) * sizeof *upper);
+    for (int64_t k = 0; k < 2 * count * n; k++) {
         upper[k] = -7;
     }
-    assert_ok(tess_xp_data_upper_rows(ctx, data, angle, first, count, upper));
+    upper_rows u = {.first = first, .n = n, .c2 = upper, .count = count};
+    const int64_t angles[] = {0, angle};
+    const tess_xp_some_rows look = {.first = first,
+                                    .count = count,
+                                    .angles = angles,
+                                    .n_angle = 2,
+                                    .visit = take_upper,
+                                    .self = &u};
+    assert_ok(tess_xp_data_show_rows(ctx, data, &look));
     for (int64_t k = 0; k < count * n; k++) {
         const bool is_above = k % n > first + k / n;
-        assert_true(same(upper[k], is_above ? rows[k] : -7));
+        assert_true(same(upper[count * n + k], is_above ? rows[k] : -7));
     }
     free(upper);
 }

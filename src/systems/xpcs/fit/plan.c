@@ -30,6 +30,7 @@ enum { N_PROBE = 32 };
 
 // That points of the parameters after the first may take.
 static const uint64_t SETS_BYTES = (uint64_t)32 << 20;
+enum { SETS_SHARE = 16 }; // of the memory that there is
 
 static int64_t leaves_of(const tess_context *ctx, const tess_xpcs_data *data, uint64_t bytes)
 {
@@ -83,8 +84,8 @@ static void choose_sets(const tess_xpcs_data *data, int64_t n_param,
         plan->max_set = TESS_XP_MAX_LANE;
     }
     plan->memory_bytes = bytes_of(data, n_param, config, plan);
-    while (plan->max_set > 1 &&
-           (plan->memory_bytes > room || plan->memory_bytes - one > SETS_BYTES)) {
+    const uint64_t share = room / SETS_SHARE < SETS_BYTES ? room / SETS_SHARE : SETS_BYTES;
+    while (plan->max_set > 1 && (plan->memory_bytes > room || plan->memory_bytes - one > share)) {
         plan->max_set /= 2;
         plan->memory_bytes = bytes_of(data, n_param, config, plan);
     }

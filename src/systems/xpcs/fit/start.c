@@ -1,6 +1,7 @@
 // Where fits begin: the usual values, a look at the data, or anywhere.
 #include "base/rng.h"
 #include "base/status.h"
+#include "runtime/budget.h"
 #include "systems/xpcs/fit/problem.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@ enum {
     AGES = 16,
     MAX_ANGLES = 4,
     MAX_ROWS = 16,
-    WORK_BYTES = 4 << 20, // of rows that are looked at at once
-    EXPONENTS = 81,       // of a power law that are tried
+    LEFT_SHARE = 8, // of memory that is left, to look at several ages at once
+    EXPONENTS = 81, // of a power law that are tried
     PURPOSE_LATIN = 0x58500001,
 };
 
@@ -70,23 +71,6 @@ static void choose_angles(const tess_xp_problem *p, group *across, group *along)
     }
 }
 
-// Adds the decay of rows of an angle, (c2 - offset) / contrast by lag.
-static void add_decay(const tess_xp_problem *p, int64_t angle, const double *rows, int64_t first,
-                      int64_t n_row, double *sum, double *count)
-{
-    const int64_t n = p->data->info.n_frame;
-    const double contrast = fmax(p->contrast[angle], 1e-3);
-    for (int64_t r = 0; r < n_row; r++) {
-        for (int64_t j = first + r + 1; j < n; j++) {
-            const double y = (rows[r * n + j] - p->offset[angle]) / contrast;
-            if (isfinite(y)) {
-                sum[j - first - r] += y;
-                count[j - first - r] += 1;
-            }
-        }
-    }
-}
-
 // The lag at which the mean over growing windows falls to 1/e, in frames; NaN: it does not.
 static double decay_lag(const double *sum, const double *count, int64_t n)
 {
@@ -129,24 +113,7 @@ static void add_rate(ages *list, double t, double rate)
     list->rate[list->n++] = rate;
 }
 
-// The lag after which a group has decayed at one age, averaged over angles and rows; NaN: it does
-// not. work: MAX_ROWS + 2 rows of n_frame.
-static tess_status measure(tess_xp_problem *p, const group *g, int64_t first, int64_t n_row,
-                           double *work, double *lag)
-{
-    const int64_t n = p->data->info.n_frame;
-    double *sum = work + MAX_ROWS * n;
-    double *count = sum + n;
-    memset(sum, 0, (size_t)(2 * n) * sizeof *sum);
-    for (int64_t k = 0; k < g->n; k++) {
-        TESS_TRY(tess_xp_data_upper_rows(p->ctx, p->data, g->angles[k], first, n_row, work));
-        add_decay(p, g->angles[k], work, first, n_row, sum, count);
-    }
-    *lag = decay_lag(sum, count, n);
-    return TESS_OK;
-}
-
-// A few rows, and how fast they decay across the flow and along it.
+// A few rows, and how fast they decay across the flow and along it; lag NaN: they do not.
 typedef struct age {
     int64_t first;
     int64_t n_row;
@@ -156,46 +123,105 @@ typedef struct age {
 typedef struct look {
     tess_xp_problem *problem;
     const group *groups; // [2] across, along
+    int64_t angles[2 * MAX_ANGLES];
+    int64_t n_angle;
     age *ages;
     int64_t first; // of those looked at at once
-    double *work;  // [at once][2][MAX_ROWS + 2][n_frame]
+    double *work;  // [at once][work_items]
     int64_t work_items;
 } look;
 
+// The decay of an age, (c2 - offset) / contrast by lag: sums and counts [n_angle][2][n_frame].
+typedef struct decay {
+    const look *look;
+    double *sums;
+} decay;
+
+static void add_decay(void *self, int64_t k, const tess_xp_tile *tile, const double *y)
+{
+    const decay *d = self;
+    const tess_xp_problem *p = d->look->problem;
+    const int64_t n = p->data->info.n_frame;
+    const int64_t angle = d->look->angles[k];
+    const double offset = p->offset[angle];
+    const double contrast = fmax(p->contrast[angle], 1e-3);
+    double *sum = d->sums + 2 * k * n + tile->first_column - tile->row;
+    double *count = sum + n;
+    for (int64_t i = 0; i < tile->n_column; i++) {
+        const double value = (y[i] - offset) / contrast;
+        if (isfinite(value)) {
+            sum[i] += value;
+            count[i] += 1;
+        }
+    }
+}
+
+// Angles of a group are averaged; their sums are used up.
+static double lag_of(const look *l, double *sums, int64_t first, int64_t n_angle)
+{
+    const int64_t n = l->problem->data->info.n_frame;
+    double *total = sums + 2 * first * n;
+    for (int64_t k = 1; k < n_angle; k++) {
+        for (int64_t i = 0; i < 2 * n; i++) {
+            total[i] += total[2 * k * n + i];
+        }
+    }
+    return n_angle > 0 ? decay_lag(total, total + n, n) : 0;
+}
+
+// Records hold all angles: they are read once for both groups.
 static tess_status measure_age(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
     const look *l = arg;
-    age *a = &l->ages[l->first + block / 2];
-    const group *g = &l->groups[block % 2];
-    a->lag[block % 2] = 0;
-    return g->n > 0 ? measure(l->problem, g, a->first, a->n_row, l->work + block * l->work_items,
-                              &a->lag[block % 2])
-                    : TESS_OK;
+    age *a = &l->ages[l->first + block];
+    decay d = {.look = l, .sums = l->work + block * l->work_items};
+    const tess_xp_some_rows rows = {.first = a->first,
+                                    .count = a->n_row,
+                                    .angles = l->angles,
+                                    .n_angle = l->n_angle,
+                                    .visit = add_decay,
+                                    .self = &d};
+    memset(d.sums, 0, (size_t)l->work_items * sizeof *d.sums);
+    TESS_TRY(tess_xp_data_show_rows(l->problem->ctx, l->problem->data, &rows));
+    a->lag[0] = lag_of(l, d.sums, 0, l->groups[0].n);
+    a->lag[1] = lag_of(l, d.sums, l->groups[0].n, l->groups[1].n);
+    return TESS_OK;
 }
 
-// Ages are looked at side by side as far as some memory goes; simulated data are made by one caller
-// at a time, and of a file every caller would hold leaves of its own, which no plan knows of.
+// Ages are looked at side by side, each with leaves of its own where they come from a file, as far
+// as memory goes that nobody has taken; simulated data are made by one caller at a time.
+static int64_t count_at_once(const look *l, int64_t n_age)
+{
+    const tess_xp_problem *p = l->problem;
+    const tess_context *ctx = p->ctx;
+    const uint64_t each = (uint64_t)l->work_items * sizeof(double) + tess_xp_rows_bytes(p->data);
+    const uint64_t taken = atomic_load(&ctx->heap.now_bytes);
+    const uint64_t room = tess_budget_room(ctx->memory_limit_bytes);
+    const uint64_t left = room > taken ? (room - taken) / LEFT_SHARE : 0;
+    const int64_t n_thread = tess_pool_threads(ctx->pool);
+    int64_t n = (int64_t)(left / each < (uint64_t)n_age ? left / each : (uint64_t)n_age);
+    n = n < n_thread ? n : n_thread;
+    return n > 1 && p->data->info.residency != TESS_XPCS_GENERATED ? n : 1;
+}
+
 static tess_status measure_ages(look *l, int64_t n_age)
 {
     tess_xp_problem *p = l->problem;
-    l->work_items = (MAX_ROWS + 2) * p->data->info.n_frame;
-    const size_t each = 2 * (size_t)l->work_items * sizeof(double);
-    const int64_t fitting = (int64_t)(WORK_BYTES / each);
-    const bool is_alone = fitting < 1 || p->data->info.residency != TESS_XPCS_IN_MEMORY;
-    const int64_t n_once = is_alone ? 1 : fitting < n_age ? fitting : n_age;
-    const size_t bytes = (size_t)n_once * each;
+    for (int g = 0; g < 2; g++) {
+        for (int64_t k = 0; k < l->groups[g].n; k++) {
+            l->angles[l->n_angle++] = l->groups[g].angles[k];
+        }
+    }
+    l->work_items = 2 * l->n_angle * p->data->info.n_frame;
+    const int64_t n_once = count_at_once(l, n_age);
+    const size_t bytes = (size_t)(n_once * l->work_items) * sizeof *l->work;
     l->work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
     tess_status status = l->work ? TESS_OK : TESS_E_MEMORY;
     for (l->first = 0; l->first < n_age && status == TESS_OK; l->first += n_once) {
         const int64_t left = n_age - l->first;
         const int64_t n = left < n_once ? left : n_once;
-        if (is_alone) {
-            status = measure_age(l, 0, 0);
-            status = status == TESS_OK ? measure_age(l, 1, 0) : status;
-        } else {
-            status = tess_parallel_for(p->ctx->pool, 2 * n, measure_age, l);
-        }
+        status = n > 1 ? tess_parallel_for(p->ctx->pool, n, measure_age, l) : measure_age(l, 0, 0);
     }
     if (l->work) {
         tess_heap_free(&p->ctx->heap, l->work, bytes, TESS_TAG_SCRATCH);

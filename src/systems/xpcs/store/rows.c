@@ -13,16 +13,17 @@ typedef struct rows_job {
     int64_t first;
     int64_t count;
     double *c2;
-    bool is_sigma; // deviations in place of samples
-    bool is_upper; // columns above the diagonal alone
+    bool is_sigma;                 // deviations in place of samples
+    const tess_xp_some_rows *look; // columns above the diagonal alone, for a visitor; NULL: none
 } rows_job;
 
-static double sample(const rows_job *job, const unsigned char *record, int64_t width, int64_t k)
+static double sample(const rows_job *job, const unsigned char *record, int64_t angle, int64_t width,
+                     int64_t k)
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
     const unsigned char *y =
         record + tiles->n_angle * TESS_STAGE_XPCS_HEAD * (int64_t)sizeof(double);
-    const int64_t at = job->angle * width + k;
+    const int64_t at = angle * width + k;
     if (job->is_sigma) {
         const double *weights =
             (const double *)(const void *)(y + tiles->n_angle * width * tiles->item_bytes);
@@ -42,13 +43,27 @@ static void place(const rows_job *job, int64_t row, int64_t column, double value
     job->c2[(row - job->first) * job->data->tiles.n_frame + column] = value;
 }
 
+static void show_tile(const rows_job *job, const tess_xp_tile *tile, const unsigned char *record)
+{
+    double y[TESS_STAGE_XPCS_RUN];
+    for (int64_t k = 0; k < job->look->n_angle; k++) {
+        for (int64_t i = 0; i < tile->n_column; i++) {
+            y[i] = sample(job, record, job->look->angles[k], tile->width, i);
+        }
+        job->look->visit(job->look->self, k, tile, y);
+    }
+}
+
 // What a tile has for the rows asked for: its own row, and columns that are such rows.
 static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsigned char *record)
 {
     const bool is_row = is_asked_for(job, tile->row);
     int64_t begin = tile->first_column;
     int64_t end = begin + tile->n_column;
-    if (!is_row && job->is_upper) {
+    if (job->look) {
+        if (is_row) {
+            show_tile(job, tile, record);
+        }
         return;
     }
     if (!is_row) {
@@ -56,11 +71,11 @@ static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsig
         end = end < job->first + job->count ? end : job->first + job->count;
     }
     for (int64_t j = begin; j < end; j++) {
-        const double value = sample(job, record, tile->width, j - tile->first_column);
+        const double value = sample(job, record, job->angle, tile->width, j - tile->first_column);
         if (is_row) {
             place(job, tile->row, j, value);
         }
-        if (!job->is_upper && is_asked_for(job, j)) {
+        if (is_asked_for(job, j)) {
             place(job, j, tile->row, value);
         }
     }
@@ -71,16 +86,16 @@ static bool is_needed(const rows_job *job, int64_t leaf)
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
     const int64_t last = (leaf + 1) * LEAF < tiles->n_tile ? (leaf + 1) * LEAF : tiles->n_tile;
-    if (job->is_upper) { // tiles of a row follow each other
+    if (job->look) { // tiles of a row follow each other
         const int64_t end = job->first + job->count;
         return last > tiles->row_tile[job->first] && end > 0 &&
                leaf * LEAF < (end < tiles->n_frame ? tiles->row_tile[end] : tiles->n_tile);
     }
     for (int64_t t = leaf * LEAF; t < last; t++) {
         const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
-        if (is_asked_for(job, tile.row) || (!job->is_upper && tile.row < job->first &&
-                                            tile.first_column < job->first + job->count &&
-                                            tile.first_column + tile.n_column > job->first)) {
+        if (is_asked_for(job, tile.row) ||
+            (tile.row < job->first && tile.first_column < job->first + job->count &&
+             tile.first_column + tile.n_column > job->first)) {
             return true;
         }
     }
@@ -188,17 +203,18 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
     return TESS_OK;
 }
 
-tess_status tess_xp_data_upper_rows(tess_context *ctx, tess_xpcs_data *data, int64_t angle,
-                                    int64_t first, int64_t count, double *c2)
+tess_status tess_xp_data_show_rows(tess_context *ctx, tess_xpcs_data *data,
+                                   const tess_xp_some_rows *look)
 {
-    const rows_job job = {.ctx = ctx,
-                          .data = data,
-                          .angle = angle,
-                          .first = first,
-                          .count = count,
-                          .c2 = c2,
-                          .is_upper = true};
+    const rows_job job = {
+        .ctx = ctx, .data = data, .first = look->first, .count = look->count, .look = look};
     return run(&job);
+}
+
+uint64_t tess_xp_rows_bytes(const tess_xpcs_data *data)
+{
+    return tess_xp_reader_bytes(data, tess_xp_leaves_in(data, CHUNK_BYTES),
+                                !tess_xp_data_is_held(data));
 }
 
 tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle, int64_t first,

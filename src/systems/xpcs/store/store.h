@@ -67,11 +67,22 @@ TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_x
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle,
                                                     int64_t first, int64_t count, double *sigma);
 
-// Rows as tess_xpcs_data_rows() gives them, but only what lies above the diagonal; the rest of c2
-// is left as it is. Looks at a few tiles where whole rows need most of them.
-TESS_MUST_CHECK tess_status tess_xp_data_upper_rows(tess_context *ctx, tess_xpcs_data *data,
-                                                    int64_t angle, int64_t first, int64_t count,
-                                                    double *c2);
+// What rows have above the diagonal, at some of the angles: few tiles, where whole rows need most
+// of them. Tile after tile in order, number k of the angles after the other: y [n_column], NaN
+// where a sample is ignored.
+typedef void (*tess_xp_visit_row)(void *self, int64_t k, const tess_xp_tile *tile, const double *y);
+typedef struct tess_xp_some_rows {
+    int64_t first; // row
+    int64_t count;
+    const int64_t *angles; // [n_angle]
+    int64_t n_angle;
+    tess_xp_visit_row visit;
+    void *self;
+} tess_xp_some_rows;
+TESS_MUST_CHECK tess_status tess_xp_data_show_rows(tess_context *ctx, tess_xpcs_data *data,
+                                                   const tess_xp_some_rows *look);
+// Memory that it takes.
+uint64_t tess_xp_rows_bytes(const tess_xpcs_data *data);
 
 // Part of the data: all pairs of some frames, at some angles.
 typedef struct tess_xp_chosen {
