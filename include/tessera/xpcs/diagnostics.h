@@ -23,7 +23,7 @@ typedef struct tess_xpcs_summary {
     double mcse_mean; /* errors because there are no more draws */
     double mcse_sd;
     double mcse_quantile[TESS_XPCS_N_QUANTILE];
-    /* Two normals that make up the density, by rising mean. */
+    /* Where draws gather at two places, by rising mean; 0 where they do not. */
     double mode_weight[2];
     double mode_mean[2];
     double mode_separation; /* in the pooled standard deviation */

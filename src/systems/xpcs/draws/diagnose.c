@@ -41,7 +41,7 @@ static void summarise(const double *x, const tess_chain_room *room, tess_xpcs_su
     tess_two_modes modes = {.separation = (double)NAN};
     tess_chain_stats_of(x, room, &s);
     if (!isnan(s.mean)) {
-        tess_two_modes_of(room->sorted, room->n_chain * room->n_draw, &modes);
+        tess_two_modes_of(x, room, &modes);
     }
     *out = (tess_xpcs_summary){.mean = s.mean,
                                .sd = s.sd,
