@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-static const double INSIDE = 1e-3;
+// Of a range, which may be a million times what the data leave of it: where a logit ends.
+static const double INSIDE = 1e-12;
 static const double NEAR = 0.02;  // share of a range where the curve of the fit leaves off
 static const double LEAST = 1e-3; // of B at the fit, below which nothing is stretched
 

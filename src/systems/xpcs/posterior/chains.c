@@ -171,7 +171,7 @@ static tess_status begin(tess_xp_sampler *s, int64_t number)
     // Not quite as narrow as told where that has no root.
     static const double trusts[] = {1, 1 - 1e-8, 0.9999, 0};
     for (size_t t = 0; t < sizeof trusts / sizeof *trusts; t++) {
-        tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+        tess_xp_sampler_start(s, s->fit->theta, s->tally.noise, u);
         if (s->modes->n > 1) { // chains begin in all hills
             memcpy(u, s->modes->at[number % s->modes->n].u, sizeof u);
         }

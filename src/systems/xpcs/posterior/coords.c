@@ -6,7 +6,7 @@
 
 enum { D0 = 0, GAMMA_DOT_T0 = 3 };
 
-static const double INSIDE = 1e-3;
+static const double INSIDE = 1e-12; // of a range, where a logit ends
 static const double LOG_2PI = 1.8378770664093454836;
 
 void tess_xp_coords_make(const tess_xp_density *density, const double *theta,

@@ -51,7 +51,7 @@ typedef struct tess_xp_place {
 } tess_xp_place;
 
 void tess_xp_coords_place(const tess_xp_coords *coords, const double *u, tess_xp_place *out);
-// Coordinates of a point; one on a bound, or nearly, is taken for one a thousandth inside.
+// Coordinates of a point; one on a bound is taken for one inside, by the last digits.
 void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double s, double *u);
 // Derivatives of the free parameters by their coordinates, [n - 1][n - 1] by coordinate.
 void tess_xp_coords_jacobian(const tess_xp_coords *coords, const tess_xp_place *place,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const double MOST_SPREAD = 0.25; // of a range, where the data do not tell
+static const double NEAR_BOUND = 1e-3;  // of a range
 
 typedef struct batch {
     tess_xp_sampler *sampler;
@@ -69,6 +70,30 @@ tess_status tess_xp_sampler_evaluate(tess_xp_sampler *s, const double *const *u,
         }
     }
     return TESS_OK;
+}
+
+// How far from a bound chains begin: the error, or what it is little of.
+static double edge_of(double sd, double range)
+{
+    const double most = NEAR_BOUND * range;
+    return sd > 0 && sd < most ? sd : most;
+}
+
+void tess_xp_sampler_start(const tess_xp_sampler *s, const double *theta, double noise, double *u)
+{
+    double inside[TESS_XPCS_MAX_PARAM];
+    for (int64_t k = 0; k < s->density.n_param; k++) {
+        const tess_xp_prior *p = &s->density.theta[k];
+        const double sd = s->fit->sd[k];
+        double low = p->lower + edge_of(sd, p->upper - p->lower);
+        double high = p->upper - edge_of(sd, p->upper - p->lower);
+        if (s->coords.is_log[k]) {
+            low = p->lower * exp(edge_of(sd / p->lower, log(p->upper / p->lower)));
+            high = p->upper * exp(-edge_of(sd / p->upper, log(p->upper / p->lower)));
+        }
+        inside[k] = s->density.is_fixed[k] ? theta[k] : fmin(fmax(theta[k], low), high);
+    }
+    tess_xp_coords_of(&s->coords, inside, noise, u);
 }
 
 static bool is_outside(const tess_xp_density *d, const double *sums, int64_t angle, double noise)

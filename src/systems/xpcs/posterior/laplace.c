@@ -350,7 +350,7 @@ tess_status tess_xp_sampler_laplace(tess_xp_sampler *s)
     double u[TESS_XP_MAX_COORD];
     tess_xp_normal normal;
     bool is_found;
-    tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+    tess_xp_sampler_start(s, s->fit->theta, s->tally.noise, u);
     if (s->top) {
         memcpy(u, s->top->u, sizeof u);
     }

@@ -65,7 +65,7 @@ tess_status tess_xp_modes_find(tess_xp_sampler *s, tess_xp_modes *m)
         double u[TESS_XP_MAX_COORD];
         tess_xp_normal found;
         bool is_found;
-        tess_xp_coords_of(&s->coords, theta, s->tally.noise, u);
+        tess_xp_sampler_start(s, theta, s->tally.noise, u);
         TESS_TRY(tess_xp_laplace_climb(s, u, &found, &is_found));
         if (is_found && is_new(m, &found)) {
             m->at[m->n++] = found;

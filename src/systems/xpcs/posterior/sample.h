@@ -131,6 +131,10 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_draw(tess_xp_sampler *sampler,
 TESS_MUST_CHECK tess_status tess_xp_sampler_evaluate(tess_xp_sampler *sampler,
                                                      const double *const *u, int64_t n,
                                                      double *log_density, double *gradient);
+// Coordinates u of theta for chains to begin at: what is on a bound, or nearer than its error, is
+// moved inside by that, a thousandth of the range at most.
+void tess_xp_sampler_start(const tess_xp_sampler *sampler, const double *theta, double noise,
+                           double *u);
 // Noise of the residuals of the fit, whatever it took the noise to be.
 TESS_MUST_CHECK tess_status tess_xp_sampler_find_noise(tess_xp_sampler *sampler);
 // Covariance [n][n] of the coordinates u at the minimum, from that of the fit; correlations times

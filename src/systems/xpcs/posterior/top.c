@@ -53,7 +53,7 @@ static tess_status climb_from(tess_xp_sampler *s, const double *theta, double no
     double u[TESS_XP_MAX_COORD];
     tess_xp_place place;
     tess_xp_sampler_make_coords(s, theta);
-    tess_xp_coords_of(&s->coords, theta, noise, u);
+    tess_xp_sampler_start(s, theta, noise, u);
     TESS_TRY(tess_xp_laplace_climb(s, u, found, is_found));
     if (*is_found && tess_xp_normal_evidence(found) > best->evidence) {
         tess_xp_coords_place(&s->coords, found->u, &place);
