@@ -3,6 +3,7 @@
 #define TESSERA_CLIFFORD_H
 
 #include "tessera/clifford/algebra.h"
+#include "tessera/clifford/graph.h"
 #include "tessera/clifford/op.h"
 
 #endif

@@ -892,6 +892,26 @@ def clifford_grade_paths(metric: str, left: int, right: int) -> int: ...
 def clifford_map(
     context: Context, metric: str, map: int, grades: int, x: ArrayLike, z: ArrayLike
 ) -> None: ...
+def clifford_graph_sum(
+    context: Context,
+    offsets: ArrayLike,
+    senders: ArrayLike,
+    edges: ArrayLike | None,
+    x: ArrayLike,
+    scale: ArrayLike | None,
+    z: ArrayLike,
+    n_sender: int,
+) -> None: ...
+def clifford_graph_dot(
+    context: Context,
+    offsets: ArrayLike,
+    senders: ArrayLike,
+    edges: ArrayLike | None,
+    x: ArrayLike,
+    y: ArrayLike,
+    d: ArrayLike,
+    n_sender: int,
+) -> None: ...
 def clifford_quadratic(context: Context, metric: str, x: ArrayLike, z: ArrayLike) -> None: ...
 def clifford_check(
     context: Context,

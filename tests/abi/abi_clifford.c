@@ -69,6 +69,14 @@ FIELD(tess_clifford_call, stream, 8);
 FIELD(tess_clifford_call, workspace, 16);
 FIELD(tess_clifford_call, workspace_bytes, 24);
 
+// tessera/clifford/graph.h
+SIZE(tess_clifford_graph, 40);
+FIELD(tess_clifford_graph, struct_size, 0);
+FIELD(tess_clifford_graph, n_sender, 8);
+FIELD(tess_clifford_graph, offsets, 16);
+FIELD(tess_clifford_graph, senders, 24);
+FIELD(tess_clifford_graph, edges, 32);
+
 // tessera/sys/clifford_bench.h
 SIZE(tess_clifford_timing, 104);
 FIELD(tess_clifford_timing, struct_size, 0);

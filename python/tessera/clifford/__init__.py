@@ -37,6 +37,7 @@ from tessera.clifford._compat import (
     gp_pga,
 )
 from tessera.clifford._functional import fcgp, layer, linear, mv_gelu, rms_norm, sgp
+from tessera.clifford._graph import Graph, graph_product, graph_sum
 from tessera.clifford._op import Op
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tessera.clifford._cgenn import MVNormGate as MVNormGate
     from tessera.clifford._cgenn import MVSiLU as MVSiLU
     from tessera.clifford._cgenn import SteerableLayer as SteerableLayer
+    from tessera.clifford._graph_layer import GraphLayer as GraphLayer
     from tessera.clifford._layer import Layer as Layer
     from tessera.clifford._modules import FCGP as FCGP
     from tessera.clifford._modules import MVGELU as MVGELU
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "FCGP": "_modules",
     "GATr": "gatr",
+    "GraphLayer": "_graph_layer",
     "LGATr": "lgatr",
     "Layer": "_layer",
     "MVGELU": "_modules",
@@ -78,6 +81,8 @@ __all__ = [
     "SGP",
     "Algebra",
     "GATr",
+    "Graph",
+    "GraphLayer",
     "LGATr",
     "Layer",
     "MVLayerNorm",
@@ -95,6 +100,8 @@ __all__ = [
     "fused_gelu_sgp_norm_3d",
     "gp_4d",
     "gp_pga",
+    "graph_product",
+    "graph_sum",
     "layer",
     "linear",
     "mv_gelu",

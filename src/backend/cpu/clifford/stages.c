@@ -1,6 +1,7 @@
 #include "backend/cpu/clifford/stages.h"
 
 #include "stage/clifford.h"
+#include "stage/clifford_graph.h"
 
 static const tess_cpu_stage stages[] = {
     {TESS_STAGE_CLIFFORD_FCGP, "clifford.fcgp", sizeof(tess_stage_clifford_fcgp),
@@ -17,6 +18,10 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_clifford_norm},
     {TESS_STAGE_CLIFFORD_SGP, "clifford.sgp", sizeof(tess_stage_clifford_sgp),
      tess_cpu_clifford_sgp},
+    {TESS_STAGE_CLIFFORD_GRAPH_SUM, "clifford.graph_sum", sizeof(tess_stage_clifford_graph),
+     tess_cpu_clifford_graph_sum},
+    {TESS_STAGE_CLIFFORD_GRAPH_DOT, "clifford.graph_dot", sizeof(tess_stage_clifford_graph),
+     tess_cpu_clifford_graph_dot},
 };
 
 const tess_cpu_stage_table tess_cpu_clifford = {stages, sizeof stages / sizeof *stages};

@@ -11,5 +11,9 @@ TESS_MUST_CHECK tess_status tess_cpu_clifford_sum(tess_backend_device *device, c
 TESS_MUST_CHECK tess_status tess_cpu_clifford_gate(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_norm(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_graph_sum(tess_backend_device *device,
+                                                        const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_graph_dot(tess_backend_device *device,
+                                                        const void *args);
 
 #endif

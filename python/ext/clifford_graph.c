@@ -1,0 +1,74 @@
+// Sums over the edges of graphs.
+
+#include "clifford.h"
+
+enum { OFFSETS, SENDERS, EDGES, FIRST, SECOND, THIRD, N_ARRAY };
+
+typedef tess_status (*graph_fn)(tess_context *ctx, const tess_clifford_graph *graph,
+                                const tess_array *first, const tess_array *second,
+                                const tess_array *third);
+
+// names: the signature's, which are those of the arrays from 1 on, n_sender behind.
+static PyObject *run(PyObject *module, PyObject *const *values, const char *const *names,
+                     graph_fn fn)
+{
+    core_state *state = PyModule_GetState(module);
+    core_context *context = core_to_context(state, values[0]);
+    tess_clifford_graph graph = {.struct_size = sizeof graph};
+    if (!context || core_to_int(state, values[1 + N_ARRAY], names[1 + N_ARRAY], 0, INT64_MAX,
+                                &graph.n_sender) < 0) {
+        return NULL;
+    }
+    clifford_input inputs[N_ARRAY] = {{.keep = NULL}};
+    const tess_array *views[N_ARRAY] = {NULL};
+    core_call call;
+    int result = 0;
+    for (int i = 0; i < N_ARRAY && result == 0; i++) {
+        if (values[1 + i]) {
+            views[i] = clifford_read(state, values[1 + i], names[1 + i], i == THIRD, &inputs[i]);
+            result = views[i] ? 0 : -1;
+        }
+    }
+    graph.offsets = views[OFFSETS];
+    graph.senders = views[SENDERS];
+    graph.edges = views[EDGES];
+    if (result == 0) {
+        result = core_call_begin(&call, state, context, NULL);
+    }
+    if (result == 0) {
+        result = core_call_end(
+            &call, fn(context->handle, &graph, views[FIRST], views[SECOND], views[THIRD]));
+    }
+    clifford_release(inputs, N_ARRAY);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *sum(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, PyObject *keywords)
+{
+    static const char *const names[] = {"context", "offsets", "senders", "edges",
+                                        "x",       "scale",   "z",       "n_sender"};
+    static const core_signature signature = {"clifford_graph_sum", names, 8, 8, 3};
+    PyObject *values[8];
+    return core_parse(&signature, args, n_arg, keywords, values) < 0
+               ? NULL
+               : run(module, values, names, tess_clifford_graph_sum);
+}
+
+static PyObject *dot(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, PyObject *keywords)
+{
+    static const char *const names[] = {"context", "offsets", "senders", "edges",
+                                        "x",       "y",       "d",       "n_sender"};
+    static const core_signature signature = {"clifford_graph_dot", names, 8, 8, 3};
+    PyObject *values[8];
+    return core_parse(&signature, args, n_arg, keywords, values) < 0
+               ? NULL
+               : run(module, values, names, tess_clifford_graph_dot);
+}
+
+PyMethodDef core_clifford_graph_methods[] = {
+    {"clifford_graph_dot", CORE_METHOD(dot), METH_FASTCALL | METH_KEYWORDS,
+     "Products of sender and receiver along every edge."},
+    {"clifford_graph_sum", CORE_METHOD(sum), METH_FASTCALL | METH_KEYWORDS,
+     "For every receiver the sum over its edges."},
+    {NULL, NULL, 0, NULL},
+};

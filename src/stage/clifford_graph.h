@@ -1,0 +1,34 @@
+// Stages of clifford over the edges of a graph, which the caller has checked.
+#ifndef TESS_STAGE_CLIFFORD_GRAPH_H
+#define TESS_STAGE_CLIFFORD_GRAPH_H
+
+#include <stdint.h>
+
+enum {
+    TESS_STAGE_CLIFFORD_GRAPH_SUM = 0x0108,
+    TESS_STAGE_CLIFFORD_GRAPH_DOT = 0x0109,
+};
+
+// Strides in items; of numbers of edges: (edge, feature) in stride[1] and [2].
+typedef struct tess_cl_graph_view {
+    void *data;
+    int64_t stride[3];
+    int32_t dtype;
+    int32_t reserved;
+} tess_cl_graph_view;
+
+// sum: x, scale (data NULL: ones) -> z. dot: x, z (in place of y) -> scale.
+typedef struct tess_stage_clifford_graph {
+    int64_t n_component;
+    int64_t n_receiver;
+    int64_t n_feature;
+    int64_t n_scale;        // features of scale: n_feature or 1
+    const int64_t *offsets; // [n_receiver + 1]
+    const int64_t *senders;
+    const int64_t *edges; // NULL: 0, 1, 2 ..
+    tess_cl_graph_view x, scale, z;
+    int32_t is_f64;
+    int32_t reserved;
+} tess_stage_clifford_graph;
+
+#endif

@@ -1,0 +1,105 @@
+#include "systems/clifford/graph/graph.h"
+
+#include "base/status.h"
+
+static tess_status check_list(const char *name, const char *which, const tess_array *a)
+{
+    if (!a || a->rank != 1 || a->dtype != TESS_I64 || a->space == TESS_SPACE_DEVICE ||
+        !tess_array_is_contiguous(a) || (a->shape[0] > 0 && !a->data)) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: %s: expected a contiguous array of i64 with one axis in host memory", name,
+                  which);
+    }
+    return TESS_OK;
+}
+
+static tess_status check_offsets(const char *name, const tess_array *offsets, int64_t n_edge)
+{
+    const int64_t *o = offsets->data;
+    const int64_t n = offsets->shape[0] - 1;
+    if (n < 0 || o[0] != 0 || o[n] != n_edge) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: offsets: expected one number more than receivers, from 0 to the number of "
+                  "senders, which is %lld",
+                  name, (long long)n_edge);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (o[i + 1] < o[i]) {
+            TESS_FAIL(TESS_E_ARGUMENT,
+                      "%s: offsets: fall from %lld to %lld behind receiver %lld; edges have to be "
+                      "sorted by receiver",
+                      name, (long long)o[i], (long long)o[i + 1], (long long)i);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status check_range(const char *name, const char *which, const tess_array *a,
+                               int64_t end, const char *what)
+{
+    const int64_t *values = a->data;
+    for (int64_t i = 0; i < a->shape[0]; i++) {
+        if (values[i] < 0 || values[i] >= end) {
+            TESS_FAIL(TESS_E_RANGE,
+                      "%s: %s: %lld at %lld is out of range; there are %lld %s, "
+                      "counted from 0",
+                      name, which, (long long)values[i], (long long)i, (long long)end, what);
+        }
+    }
+    return TESS_OK;
+}
+
+// A number that came twice would leave another's result unwritten.
+static tess_status check_once(tess_context *ctx, const char *name, const tess_array *edges)
+{
+    const size_t n = (size_t)edges->shape[0];
+    const int64_t *values = edges->data;
+    if (n == 0) {
+        return TESS_OK;
+    }
+    unsigned char *seen = tess_heap_alloc_zero(&ctx->heap, n, TESS_TAG_SCRATCH, "marks of edges");
+    if (!seen) {
+        return TESS_E_MEMORY;
+    }
+    tess_status status = TESS_OK;
+    for (size_t i = 0; i < n && status == TESS_OK; i++) {
+        if (seen[values[i]]++ > 0) {
+            status = tess_error_set(TESS_E_ARGUMENT,
+                                    "%s: edges: %lld comes twice; expected every "
+                                    "number once",
+                                    name, (long long)values[i]);
+        }
+    }
+    tess_heap_free(&ctx->heap, seen, n, TESS_TAG_SCRATCH);
+    return status;
+}
+
+tess_status tess_cl_graph_check(tess_context *ctx, const char *name,
+                                const tess_clifford_graph *graph, tess_stage_clifford_graph *stage)
+{
+    if (!ctx || !graph || graph->struct_size != sizeof *graph || graph->n_sender < 0) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: ctx and graph (with its struct_size) must not be NULL, "
+                  "n_sender not negative",
+                  name);
+    }
+    TESS_TRY(check_list(name, "offsets", graph->offsets));
+    TESS_TRY(check_list(name, "senders", graph->senders));
+    const int64_t n_edge = graph->senders->shape[0];
+    TESS_TRY(check_offsets(name, graph->offsets, n_edge));
+    TESS_TRY(check_range(name, "senders", graph->senders, graph->n_sender, "senders"));
+    if (graph->edges) {
+        TESS_TRY(check_list(name, "edges", graph->edges));
+        if (graph->edges->shape[0] != n_edge) {
+            TESS_FAIL(TESS_E_SHAPE, "%s: edges: has %lld numbers, senders %lld; expected as many",
+                      name, (long long)graph->edges->shape[0], (long long)n_edge);
+        }
+        TESS_TRY(check_range(name, "edges", graph->edges, n_edge, "edges"));
+        TESS_TRY(check_once(ctx, name, graph->edges));
+    }
+    stage->n_receiver = graph->offsets->shape[0] - 1;
+    stage->offsets = graph->offsets->data;
+    stage->senders = graph->senders->data;
+    stage->edges = graph->edges ? graph->edges->data : NULL;
+    return TESS_OK;
+}
