@@ -53,7 +53,7 @@ class Forces(torch.nn.Module):
         x = torch.zeros(8, len(place), 2)  # (component, node, feature)
         x[0, :, 0] = charge
         x[1:4, :, 1] = place.T
-        s, r = torch.from_numpy(graph.senders), torch.from_numpy(graph.receivers)
+        s, r = graph.senders, graph.receivers
         square = (place[s] - place[r]).square().sum(1)
         known = torch.stack((1 / (1 + square), charge[s] * charge[r]), 1)
         x = self.layer(self.lift(x), graph, known)
@@ -62,15 +62,15 @@ class Forces(torch.nn.Module):
 
 # %%
 train, test = systems(400), systems(400)
-graph, part = pairs(400), pairs(100)
+graph, part = pairs(400), pairs(64)
 network = Forces()
-steps = 600
+steps = 450
 optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-2, steps)
 curve = []
 began = time.perf_counter()
 for step in range(steps):
-    rows = torch.randperm(400)[:100]
+    rows = torch.randperm(400)[:64]
     charge, place, wanted = (t[rows] for t in train)
     loss = (network(charge, place, part) - wanted.reshape(-1, 3)).square().mean()
     optimiser.zero_grad()

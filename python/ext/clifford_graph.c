@@ -6,15 +6,28 @@ enum { OFFSETS, SENDERS, EDGES, FIRST, SECOND, THIRD, N_ARRAY };
 
 typedef tess_status (*graph_fn)(tess_context *ctx, const tess_clifford_graph *graph,
                                 const tess_array *first, const tess_array *second,
-                                const tess_array *third);
+                                const tess_array *third, const tess_clifford_call *how);
 
-// names: the signature's, which are those of the arrays from 1 on, n_sender behind.
+// Device memory of a library with a notion of the current stream: the call joins that stream.
+static int join_stream(const clifford_input *x, tess_clifford_call *how)
+{
+    if (!x->api || x->view.space != TESS_SPACE_DEVICE) {
+        return 0;
+    }
+    how->has_stream = 1;
+    return x->api->current_stream(DLPACK_CUDA, x->view.device, &how->stream);
+}
+
+// names: the signature's, which are those of the arrays from 1 on, n_sender behind. The lists are
+// those of a Graph, which has checked them.
 static PyObject *run(PyObject *module, PyObject *const *values, const char *const *names,
                      graph_fn fn)
 {
     core_state *state = PyModule_GetState(module);
     core_context *context = core_to_context(state, values[0]);
-    tess_clifford_graph graph = {.struct_size = sizeof graph};
+    tess_clifford_graph graph = {.struct_size = sizeof graph, .is_checked = 1};
+    tess_clifford_call how;
+    tess_clifford_call_init(&how, sizeof how);
     if (!context || core_to_int(state, values[1 + N_ARRAY], names[1 + N_ARRAY], 0, INT64_MAX,
                                 &graph.n_sender) < 0) {
         return NULL;
@@ -33,11 +46,14 @@ static PyObject *run(PyObject *module, PyObject *const *values, const char *cons
     graph.senders = views[SENDERS];
     graph.edges = views[EDGES];
     if (result == 0) {
+        result = join_stream(&inputs[FIRST], &how);
+    }
+    if (result == 0) {
         result = core_call_begin(&call, state, context, NULL);
     }
     if (result == 0) {
         result = core_call_end(
-            &call, fn(context->handle, &graph, views[FIRST], views[SECOND], views[THIRD]));
+            &call, fn(context->handle, &graph, views[FIRST], views[SECOND], views[THIRD], &how));
     }
     clifford_release(inputs, N_ARRAY);
     return result < 0 ? NULL : Py_NewRef(Py_None);

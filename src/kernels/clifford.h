@@ -162,7 +162,21 @@ typedef struct tess_cl_factors {
         tess_cl_rows_##T x;                                                                        \
         tess_cl_rows_##T g; /* gradient of the result */                                           \
         tess_cl_rows_##T u; /* cotangent of the gradient of x */                                   \
-    } tess_cl_gate_##T;
+    } tess_cl_gate_##T;                                                                            \
+                                                                                                   \
+    /* Rows that edges bring to one receiver: row senders[i] of x times row edges[i] of scale. */  \
+    typedef struct tess_cl_edges_##T {                                                             \
+        size_t n_edge;                                                                             \
+        size_t n;                                                                                  \
+        const SCALAR *x;                                                                           \
+        ptrdiff_t x_row;                                                                           \
+        const int64_t *senders; /* NULL: 0, 1, 2 .. */                                             \
+        const SCALAR *scale;    /* NULL: ones */                                                   \
+        ptrdiff_t scale_row;                                                                       \
+        const int64_t *edges; /* NULL: 0, 1, 2 .. */                                               \
+        int32_t is_narrow;    /* a row of scale is one number */                                   \
+        int32_t reserved;                                                                          \
+    } tess_cl_edges_##T;
 TESS_CL_TYPES(f32, float)
 TESS_CL_TYPES(f64, double)
 #undef TESS_CL_TYPES

@@ -1,4 +1,5 @@
-// Stages of clifford over the edges of a graph, which the caller has checked.
+// Stages of clifford over the edges of a graph. Lists in host memory were checked; those on a
+// device may hold anything.
 #ifndef TESS_STAGE_CLIFFORD_GRAPH_H
 #define TESS_STAGE_CLIFFORD_GRAPH_H
 
@@ -20,7 +21,9 @@ typedef struct tess_cl_graph_view {
 // sum: x, scale (data NULL: ones) -> z. dot: x, z (in place of y) -> scale.
 typedef struct tess_stage_clifford_graph {
     int64_t n_component;
+    int64_t n_sender;
     int64_t n_receiver;
+    int64_t n_edge;
     int64_t n_feature;
     int64_t n_scale;        // features of scale: n_feature or 1
     const int64_t *offsets; // [n_receiver + 1]

@@ -72,6 +72,7 @@ FIELD(tess_clifford_call, workspace_bytes, 24);
 // tessera/clifford/graph.h
 SIZE(tess_clifford_graph, 40);
 FIELD(tess_clifford_graph, struct_size, 0);
+FIELD(tess_clifford_graph, is_checked, 4);
 FIELD(tess_clifford_graph, n_sender, 8);
 FIELD(tess_clifford_graph, offsets, 16);
 FIELD(tess_clifford_graph, senders, 24);

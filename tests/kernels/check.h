@@ -75,6 +75,7 @@ extern const check_test test_xpcs_pass_list[];
 extern const check_test test_clifford_rows_list[];
 extern const check_test test_clifford_gemm_list[];
 extern const check_test test_clifford_pair_list[];
+extern const check_test test_clifford_edges_list[];
 
 // Times every kernel whose name contains `filter` (NULL: all) on every usable set.
 int bench_all(const char *filter);

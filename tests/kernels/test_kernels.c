@@ -96,6 +96,7 @@ int main(int argc, char **argv)
             run_list(test_clifford_rows_list, &options, &sum);
             run_list(test_clifford_gemm_list, &options, &sum);
             run_list(test_clifford_pair_list, &options, &sum);
+            run_list(test_clifford_edges_list, &options, &sum);
         }
     }
     if (sum.n_pass + sum.n_fail + sum.n_skip == 0) {

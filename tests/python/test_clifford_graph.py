@@ -92,8 +92,8 @@ def test_derivatives(narrow: bool) -> None:
     def f(x: Any, y: Any, weight: Any, scale: Any) -> Any:
         return tc.graph_product(x, y, weight, graph(), "++", scale=scale)
 
-    assert torch.autograd.gradcheck(f, tensors)
-    assert torch.autograd.gradgradcheck(f, tensors)
+    assert torch.autograd.gradcheck(f, tensors, fast_mode=True)
+    assert torch.autograd.gradgradcheck(f, tensors, fast_mode=True)
 
 
 def test_bits_for_any_threads() -> None:
@@ -169,6 +169,97 @@ def test_layer_is_equivariant(metric: str) -> None:
     assert torch.linalg.norm(there - layer(x, graph(), known)) > 1e-2
 
 
+def test_edge_index_and_types_of_indices() -> None:
+    x, y, weight, scale = inputs("+++", grad=False)
+    want = tc.graph_product(x, y, weight, graph(), "+++", scale=scale)
+    for dtype in (torch.int32, torch.int64, torch.uint8):
+        edge_index = torch.tensor([SENDERS, RECEIVERS], dtype=dtype)
+        made = tc.Graph.from_edge_index(edge_index, NODES)
+        assert made.senders.dtype == torch.int64
+        assert made.degrees.tolist() == graph().degrees.tolist()
+        for edges in (edge_index, made):
+            assert torch.equal(tc.graph_product(x, y, weight, edges, "+++", scale=scale), want)
+    array = np.array([SENDERS, RECEIVERS], np.int32)
+    left, right, by, numbers = (t.numpy() for t in (x, y, weight, scale))
+    found = tc.graph_product(left, right, by, array, "+++", scale=numbers)
+    assert np.array_equal(found, want.numpy())
+    layer = tc.GraphLayer(FEATURES, "+++").double()
+    assert torch.equal(layer(x, torch.from_numpy(array)), layer(x, graph()))
+
+
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_batches(as_tensors: bool) -> None:
+    generator = torch.Generator().manual_seed(8)
+    sizes, degrees = (4, 1, 0, 6), (7, 0, 0, 11)
+    graphs, parts = [], []
+    for n, n_edge in zip(sizes, degrees, strict=True):
+        edges = torch.randint(0, max(n, 1), (2, n_edge), generator=generator)
+        lists = edges if as_tensors else edges.numpy()
+        graphs.append(tc.Graph(lists[0], lists[1], n))
+        parts.append(torch.randn(4, n, 3, generator=generator))
+    whole = tc.Graph.batch(graphs)
+    assert whole.node_offsets == (0, 4, 5, 5, 11)
+    x = torch.cat(parts, 1)
+    each = [tc.graph_product(p, p, None, g, "++") for p, g in zip(parts, graphs, strict=True)]
+    assert torch.equal(tc.graph_product(x, x, None, whole, "++"), torch.cat(each, 1))
+    sums = torch.stack([p.sum(1) for p in parts], 1)
+    torch.testing.assert_close(tc.graph_sum(x, whole.members), sums)
+    assert tc.Graph.batch([]).n_receiver == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the checks' own imports
+def test_transforms() -> None:
+    """Forward mode, vmap and the checks of torch for operators."""
+    x, y, _, scale = inputs("++")
+    g = graph().to("cpu")
+
+    def f(x: Any, scale: Any) -> Any:
+        return tc.graph_sum(x, g, scale)
+
+    jacobian = torch.func.jacfwd(f, (0, 1))(x, scale)
+    for a, b in zip(jacobian, torch.func.jacrev(f, (0, 1))(x, scale), strict=True):
+        torch.testing.assert_close(a, b)
+    many = torch.stack((x, y, x - y))
+    each = torch.stack([f(m, scale) for m in many])
+    assert torch.equal(torch.vmap(f, (0, None))(many, scale), each)
+    scales = torch.stack((scale, 2 * scale, 3 * scale))
+    want = torch.stack([f(m, s) for m, s in zip(many, scales, strict=True)])
+    assert torch.equal(torch.vmap(f)(many, scales), want)
+    lists = g._tensors["cpu"]
+    torch.library.opcheck(torch.ops.tessera.clifford_graph_sum.default, (x, scale, *lists))
+    torch.library.opcheck(torch.ops.tessera.clifford_graph_dot.default, (x, y, *lists, True, False))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_compiled() -> None:
+    torch.manual_seed(4)
+    layer = tc.GraphLayer(FEATURES, "++", n_edge_features=1)
+    x = torch.randn(4, NODES, FEATURES, requires_grad=True)
+    known = torch.randn(len(SENDERS), 1)
+    g = graph().to("cpu")
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    found, want = (m(x, g, known) for m in (compiled, layer))
+    torch.testing.assert_close(found, want)
+    wanted = torch.autograd.grad(want.sum(), (x, *layer.parameters()))
+    got = torch.autograd.grad(found.sum(), (x, *layer.parameters()))
+    for a, b in zip(got, wanted, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_autocast() -> None:
+    torch.manual_seed(4)
+    layer = tc.GraphLayer(FEATURES, "+++", n_edge_features=1)
+    x = torch.randn(8, NODES, FEATURES, requires_grad=True)
+    known = torch.randn(len(SENDERS), 1)
+    want = layer(x, graph(), known)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(x, graph(), known)
+        assert tc.graph_sum(x, graph()).dtype == torch.bfloat16
+    # Eight roundings to 8 bits, each of a part of the sum.
+    assert torch.linalg.norm(found - want) <= 8 * 2**-9 * torch.linalg.norm(want)
+    assert torch.isfinite(torch.autograd.grad(found.sum(), x)[0]).all()
+
+
 def test_complaints() -> None:
     x, _, _, scale = inputs("+++", grad=False)
     g = graph()
@@ -177,18 +268,24 @@ def test_complaints() -> None:
         (lambda: tc.Graph([0, 9], [0, 1], 6), "senders: 9 at 1 is out of range; there are 6"),
         (lambda: tc.Graph([0, 1], [0, -1], 6), "receivers: -1 at 1"),
         (lambda: tc.Graph([0], [0, 1], 6), "receivers: 2 beside 1 senders"),
-        (lambda: tc.Graph([0.5], [0], 6), "senders: is float64; expected integers"),
-        (lambda: tc.Graph([[0]], [0], 6), "senders: expected one axis"),
+        (lambda: tc.Graph(np.array([0.5]), [0], 6), "senders: is float64; expected integers"),
+        (lambda: tc.Graph(np.array([[0]]), [0], 6), "senders: expected one axis"),
         (lambda: tc.Graph([0], [0], -1), "n_nodes: expected a number"),
+        (lambda: tc.Graph(torch.tensor([0, 9]), torch.tensor([0, 1]), 6), "senders: 9 at 1 is out"),
+        (lambda: tc.Graph(torch.tensor([0.5]), torch.tensor([0]), 6), "senders: is float32"),
+        (lambda: tc.Graph(torch.tensor([[0]]), torch.tensor([0]), 6), "senders: expected one axis"),
+        (lambda: tc.Graph.from_edge_index([[0, 1]], 6), r"edge_index: \(1, 2\), expected"),
+        (lambda: tc.Graph.batch([tc.Graph([0], [0], 2, 1)]), "graphs: expected graphs between"),
+        (lambda: graph().members, "members: this graph is no batch"),
         (lambda: tc.Graph.from_csr([0, 2, 1], [0]), "offsets: expected one number more"),
-        (lambda: tc.graph_sum(x, wrong), "graph: expected a Graph, got tuple"),
+        (lambda: tc.graph_sum(x, wrong), "graph: expected a Graph or an edge_index"),
         (lambda: tc.graph_sum(x[:, :5], g), "x: "),
         (lambda: tc.graph_sum(x[0], g), "x: expected"),
         (lambda: tc.graph_sum(x, g, scale[:3]), "scale: "),
         (lambda: tc.graph_sum(x, g, scale.float()), "scale: is f32 beside x of f64"),
         (lambda: tc.graph_sum(x, g, scale.numpy()), "scale: expected a tensor"),
         (lambda: tc.graph_sum(x.numpy()[0], g), "x: expected"),
-        (lambda: tc.graph_sum(x.to("meta"), g), "x: is on meta"),
+        (lambda: tc.graph_sum(x, g, scale.to("meta")), "scale: is on meta, but x is on cpu"),
         (lambda: tc.GraphLayer(3, "+++", 2).double()(x, g), "edge_features: 0 per edge"),
     ]
     for call, part in cases:

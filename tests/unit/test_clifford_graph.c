@@ -74,7 +74,7 @@ static void check_sum(tess_context *ctx, const plain_graph *g, const trial *t)
             ? cl_array(t->scale_dtype, t->layout, g->n_edge, t->n_scale, 0, t->scale)
             : NULL;
     const tess_array *z = cl_empty(t->dtype, t->layout, d, g->n_receiver, n);
-    assert_ok(tess_clifford_graph_sum(ctx, &g->graph, x, scale, z));
+    assert_ok(tess_clifford_graph_sum(ctx, &g->graph, x, scale, z, NULL));
     const double *found = cl_values(z);
     for (int64_t i = 0; i < d * g->n_receiver * n; i++) {
         const int64_t k = i / n / g->n_receiver, r = i / n % g->n_receiver, f = i % n;
@@ -98,7 +98,7 @@ static void check_dot(tess_context *ctx, const plain_graph *g, const trial *t)
     const tess_array *x = cl_array(t->dtype, t->layout, d, g->n_sender, n, t->x);
     const tess_array *y = cl_array(t->dtype, t->layout, d, g->n_receiver, n, t->y);
     const tess_array *dot = cl_empty(t->scale_dtype, t->layout, g->n_edge, width, 0);
-    assert_ok(tess_clifford_graph_dot(ctx, &g->graph, x, y, dot));
+    assert_ok(tess_clifford_graph_dot(ctx, &g->graph, x, y, dot, NULL));
     const double *found = cl_values(dot);
     for (int64_t i = 0; i < g->n_edge * width; i++) {
         const int64_t e = i / width;
@@ -163,7 +163,7 @@ static void order_of_edges(void **state)
     assert_ok(tess_array_init(&out, &z, TESS_F32, 3, (const int64_t[]){1, 1, 1}));
     for (int threads = 1; threads < 4; threads++) {
         tess_context *ctx = unit_context(threads, 0);
-        assert_ok(tess_clifford_graph_sum(ctx, &graph, &in, NULL, &out));
+        assert_ok(tess_clifford_graph_sum(ctx, &graph, &in, NULL, &out, NULL));
         assert_memory_equal(&z, &sum, sizeof z);
         tess_context_destroy(ctx);
     }
@@ -182,23 +182,30 @@ static void complaints(void **state)
     const tess_array *narrow = cl_empty(TESS_F32, CL_CONTIGUOUS, 20, 2, 0);
     const tess_array *wide = cl_empty(TESS_F64, CL_CONTIGUOUS, 20, 3, 0);
     const tess_array *few = cl_empty(TESS_F32, CL_CONTIGUOUS, 8, g.n_sender + 1, 3);
-    assert_ok(tess_clifford_graph_sum(ctx, &g.graph, x, scale, z));
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, narrow, z), TESS_E_SHAPE,
+    assert_ok(tess_clifford_graph_sum(ctx, &g.graph, x, scale, z, NULL));
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, narrow, z, NULL), TESS_E_SHAPE,
                  "scale: (20,2)");
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, wide, z), TESS_E_DTYPE, "scale: is f64");
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, few, NULL, z), TESS_E_SHAPE, "x: (8,");
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, NULL), TESS_E_ARGUMENT, "z must");
-    assert_fails(tess_clifford_graph_dot(ctx, &g.graph, x, z, NULL), TESS_E_ARGUMENT, "d must");
-    assert_fails(tess_clifford_graph_sum(ctx, NULL, x, NULL, z), TESS_E_ARGUMENT, "graph");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, wide, z, NULL), TESS_E_DTYPE,
+                 "scale: is f64");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, few, NULL, z, NULL), TESS_E_SHAPE,
+                 "x: (8,");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, NULL, NULL), TESS_E_ARGUMENT,
+                 "z must");
+    assert_fails(tess_clifford_graph_dot(ctx, &g.graph, x, z, NULL, NULL), TESS_E_ARGUMENT,
+                 "d must");
+    assert_fails(tess_clifford_graph_sum(ctx, NULL, x, NULL, z, NULL), TESS_E_ARGUMENT, "graph");
     g.edges[3] = g.edges[4];
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z), TESS_E_ARGUMENT, "twice");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z, NULL), TESS_E_ARGUMENT,
+                 "twice");
     g.edges[3] = -1;
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z), TESS_E_RANGE,
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z, NULL), TESS_E_RANGE,
                  "edges: -1 at 3");
     g.senders[5] = g.n_sender;
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z), TESS_E_RANGE, "senders:");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z, NULL), TESS_E_RANGE,
+                 "senders:");
     g.offsets[0] = 1;
-    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z), TESS_E_ARGUMENT, "offsets:");
+    assert_fails(tess_clifford_graph_sum(ctx, &g.graph, x, NULL, z, NULL), TESS_E_ARGUMENT,
+                 "offsets:");
     tess_context_destroy(ctx);
     cl_free_all();
 }

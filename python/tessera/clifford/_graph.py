@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,22 +14,24 @@ from tessera.clifford._functional import run
 from tessera.clifford._spec import MetricLike, make_spec
 
 if TYPE_CHECKING:
-    from tessera.clifford._types import ArrayLike, ArrayT, Weight
+    from tessera.clifford._types import ArrayLike, ArrayT, Device, Edges, Indices, Weight
 
 __all__ = ["Graph", "graph_product", "graph_sum"]
 
 
-def _indices(values: Any, name: str) -> Any:
-    """Return whole numbers as a contiguous array of int64 of this object's own."""
-    if _arrays.is_torch(values):
-        values = values.detach().cpu().numpy()
-    found = np.asarray(values)
+def _check_integers(found: Any, name: str, is_integer: bool) -> None:
     if found.ndim != 1:
         raise _core.ShapeError(f"{name}: expected one axis, got {found.ndim}")
-    if found.size and found.dtype.kind not in "iu":
+    if len(found) and not is_integer:
         raise _core.DTypeError(
-            f"{name}: is {found.dtype}; expected integers, astype(int) makes them"
+            f"{name}: is {found.dtype}; expected integers, astype(int) or long() makes them"
         )
+
+
+def _indices(values: Any, name: str) -> Any:
+    """Return whole numbers as a contiguous array of int64 of this object's own."""
+    found = np.asarray(values)
+    _check_integers(found, name, found.dtype.kind in "iu")
     return np.array(found, np.int64)
 
 
@@ -39,12 +42,22 @@ def _count(value: Any, name: str) -> int:
 
 
 def _check_range(values: Any, n: int, name: str) -> None:
-    bad = np.flatnonzero((values < 0) | (values >= n))
-    if len(bad):
-        raise _core.ArgumentError(
-            f"{name}: {values[bad[0]]} at {bad[0]} is out of range; there are {n} nodes, counted "
-            "from 0: correct it, or give the number of nodes"
-        )
+    """Complain about the first number that is no node's; of tensors the device says yes or no."""
+    is_bad = (values < 0) | (values >= n)
+    if not bool(is_bad.any()):
+        return
+    at = int(is_bad.nonzero()[0][0])
+    raise _core.ArgumentError(
+        f"{name}: {int(values[at])} at {at} is out of range; there are {n} nodes, counted from 0: "
+        "correct it, or give the number of nodes"
+    )
+
+
+def _sorted(receivers: Any, n: int) -> tuple[Any, Any, Any]:
+    """Return numbers of edges by receiver, their offsets and how many each receiver has."""
+    edges = np.argsort(receivers, kind="stable")
+    degrees = np.bincount(receivers, minlength=n).astype(np.int64)
+    return edges, np.concatenate((np.zeros(1, np.int64), np.cumsum(degrees))), degrees
 
 
 class Graph:
@@ -52,16 +65,29 @@ class Graph:
 
     Edges of one receiver stay in the order in which they were given, which is the order of sums.
     Nodes without edges, repeated edges, edges from a node to itself and graphs without edges are
-    all taken.
+    all taken. Indices are checked here and nowhere later: of tensors on a GPU this waits for the
+    device once, and no sum over the edges does.
 
     Parameters
     ----------
-    senders, receivers : array of int, shape (edge,)
-        Numbers of nodes, counted from 0 (COO).
+    senders, receivers : array or tensor of int, shape (edge,)
+        Numbers of nodes, counted from 0 (COO). Tensors are sorted on the device they are on.
     n_nodes : int
         How many receivers there are.
     n_senders : int, optional
         How many senders there are, where these are other nodes. Default: n_nodes.
+
+    Attributes
+    ----------
+    senders, receivers : array or tensor of int64, shape (edge,)
+        As given: NumPy arrays, or tensors where tensors were given.
+    degrees : array or tensor of int64, shape (receiver,)
+        How many edges every receiver has.
+    n_sender, n_receiver : int
+        How many nodes there are.
+    node_offsets : tuple of int or None
+        Of a graph from :meth:`batch`: nodes of graph i are those from node_offsets[i] to before
+        node_offsets[i + 1].
 
     Examples
     --------
@@ -72,12 +98,19 @@ class Graph:
     """
 
     def __init__(
-        self, senders: Any, receivers: Any, n_nodes: int, n_senders: int | None = None
+        self, senders: Indices, receivers: Indices, n_nodes: int, n_senders: int | None = None
     ) -> None:
         self.n_receiver = _count(n_nodes, "n_nodes")
         self.n_sender = self.n_receiver if n_senders is None else _count(n_senders, "n_senders")
-        self.senders = _indices(senders, "senders")
-        self.receivers = _indices(receivers, "receivers")
+        sort: Any = _sorted
+        if _arrays.is_torch(senders) or _arrays.is_torch(receivers):
+            from tessera.clifford import _torch_graph
+
+            self.senders, self.receivers = _torch_graph.indices(senders, receivers)
+            sort = _torch_graph.sort
+        else:
+            self.senders = _indices(senders, "senders")
+            self.receivers = _indices(receivers, "receivers")
         if len(self.senders) != len(self.receivers):
             raise _core.ShapeError(
                 f"receivers: {len(self.receivers)} beside {len(self.senders)} senders; expected "
@@ -85,21 +118,27 @@ class Graph:
             )
         _check_range(self.senders, self.n_sender, "senders")
         _check_range(self.receivers, self.n_receiver, "receivers")
-        self._edges = np.argsort(self.receivers, kind="stable")
-        self._sorted_senders = self.senders[self._edges]
-        self.degrees = np.bincount(self.receivers, minlength=self.n_receiver)
-        self._offsets = np.concatenate(([0], np.cumsum(self.degrees))).astype(np.int64)
+        edges, offsets, self.degrees = sort(self.receivers, self.n_receiver)
+        back, back_offsets, _ = sort(self.senders, self.n_sender)
+        # What passes take: offsets, senders and numbers of edges, and those of reversed edges.
+        self._lists = offsets, self.senders[edges], edges
+        self._back_lists = back_offsets, self.receivers[back], back
+        self.node_offsets: tuple[int, ...] | None = None
         self._reversed: Graph | None = None
+        # Lists of both directions as tensors, by device.
+        self._tensors: dict[str, tuple[Any, ...]] = {}
+        if sort is not _sorted:
+            self.to(self.senders.device)
 
     @classmethod
-    def from_csr(cls, offsets: Any, senders: Any, n_senders: int | None = None) -> Graph:
+    def from_csr(cls, offsets: Indices, senders: Indices, n_senders: int | None = None) -> Graph:
         """Take edges that are sorted by receiver.
 
         Parameters
         ----------
         offsets : array of int, shape (receiver + 1,)
             Edges of receiver r are those from offsets[r] to before offsets[r + 1].
-        senders : array of int, shape (edge,)
+        senders : array or tensor of int, shape (edge,)
             Numbers of nodes.
         n_senders : int, optional
             As in the class.
@@ -109,14 +148,97 @@ class Graph:
         Graph
             Its edges are numbered in their order.
         """
-        starts, numbers = _indices(offsets, "offsets"), _indices(senders, "senders")
+        given: Any = offsets
+        if _arrays.is_torch(given):
+            given = given.detach().cpu().numpy()
+        starts = _indices(given, "offsets")
+        numbers: Any = senders
+        n_edge = len(numbers)
         steps = np.diff(starts)
-        if not len(starts) or starts[0] != 0 or starts[-1] != len(numbers) or (steps < 0).any():
+        if not len(starts) or starts[0] != 0 or starts[-1] != n_edge or (steps < 0).any():
             raise _core.ArgumentError(
                 "offsets: expected one number more than receivers, rising from 0 to the number of "
-                f"senders, which is {len(numbers)}"
+                f"senders, which is {n_edge}"
             )
-        return cls(numbers, np.repeat(np.arange(len(steps)), steps), len(steps), n_senders)
+        return cls(senders, np.repeat(np.arange(len(steps)), steps), len(steps), n_senders)
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        edge_index: ArrayLike | Sequence[Sequence[int]],
+        n_nodes: int,
+        n_senders: int | None = None,
+    ) -> Graph:
+        """Take edges as torch_geometric keeps them.
+
+        Parameters
+        ----------
+        edge_index : array or tensor of int, shape (2, edge)
+            Senders (its sources), then receivers (its targets).
+        n_nodes, n_senders : int
+            As in the class.
+
+        Returns
+        -------
+        Graph
+            The graph.
+        """
+        given: Any = edge_index
+        found = given if _arrays.is_torch(given) else np.asarray(given)
+        if found.ndim != 2 or found.shape[0] != 2:
+            raise _core.ShapeError(
+                f"edge_index: {tuple(found.shape)}, expected (2, edge): senders, then receivers"
+            )
+        return cls(found[0], found[1], n_nodes, n_senders)
+
+    @classmethod
+    def batch(cls, graphs: Sequence[Graph]) -> Graph:
+        """Put graphs side by side as one, without edges between them.
+
+        Parameters
+        ----------
+        graphs : sequence of Graph
+            Each between its own nodes. Nodes and edges of the result are theirs, one graph after
+            the other.
+
+        Returns
+        -------
+        Graph
+            Its ``node_offsets`` say whose nodes are where, and :attr:`members` sums them by graph.
+        """
+        for graph in graphs:
+            if not isinstance(graph, Graph) or graph.n_sender != graph.n_receiver:
+                raise _core.ArgumentError(
+                    "graphs: expected graphs between nodes of their own, with as many senders as "
+                    f"receivers, got {graph!r}"
+                )
+        offsets = [0, *np.cumsum([g.n_receiver for g in graphs]).tolist()]
+        starts = list(zip(graphs, offsets[:-1], strict=True))
+        if graphs and all(_arrays.is_torch(g.senders) for g in graphs):
+            from tessera.clifford import _torch_graph
+
+            join: Any = _torch_graph.join
+        else:
+            join = _joined
+        found = cls(
+            join([g.senders + at for g, at in starts]),
+            join([g.receivers + at for g, at in starts]),
+            offsets[-1],
+        )
+        found.node_offsets = tuple(offsets)
+        return found
+
+    @property
+    def members(self) -> Graph:
+        """The graph from the nodes of a batch to its graphs, in the order of nodes."""
+        if self.node_offsets is None:
+            raise _core.ArgumentError("members: this graph is no batch; Graph.batch() makes one")
+        nodes: Any = np.arange(self.n_receiver)
+        if _arrays.is_torch(self.senders):
+            import torch
+
+            nodes = torch.arange(self.n_receiver, device=self.senders.device)
+        return Graph.from_csr(self.node_offsets, nodes, self.n_receiver)
 
     @property
     def n_edge(self) -> int:
@@ -131,21 +253,47 @@ class Graph:
             self._reversed._reversed = self
         return self._reversed
 
+    def to(self, device: Device) -> Graph:
+        """Have the lists of edges ready on a device of torch, so that the first call need not.
+
+        Parameters
+        ----------
+        device : torch.device, str or int
+            Where tensors will be. Every graph makes lists ready by itself where it meets tensors;
+            only ``torch.compile(fullgraph=True)`` wants them before.
+
+        Returns
+        -------
+        Graph
+            This graph.
+        """
+        from tessera.clifford import _torch_graph
+
+        _torch_graph.make_lists(self, device)
+        return self
+
     def __repr__(self) -> str:
         return (
             f"<tessera.clifford.Graph of {self.n_edge} edges, {self.n_sender} senders, "
             f"{self.n_receiver} receivers>"
         )
 
-    def _sum(self, context: _core.Context, x: Any, scale: Any, z: Any) -> None:
-        _core.clifford_graph_sum(
-            context, self._offsets, self._sorted_senders, self._edges, x, scale, z, self.n_sender
-        )
 
-    def _dot(self, context: _core.Context, x: Any, y: Any, d: Any) -> None:
-        _core.clifford_graph_dot(
-            context, self._offsets, self._sorted_senders, self._edges, x, y, d, self.n_sender
-        )
+def _joined(parts: list[Any]) -> Any:
+    host = [p.cpu().numpy() if _arrays.is_torch(p) else p for p in parts]
+    return np.concatenate([np.zeros(0, np.int64), *host])
+
+
+def as_graph(graph: Any, n_nodes: Any, n_senders: Any) -> Graph:
+    """Return a graph, or make one of an edge_index between this many nodes."""
+    if isinstance(graph, Graph):
+        return graph
+    if getattr(graph, "ndim", 0) == 2 and graph.shape[0] == 2:
+        return Graph.from_edge_index(graph, int(n_nodes), int(n_senders))
+    raise _core.ArgumentError(
+        f"graph: expected a Graph or an edge_index (2, edge), got {type(graph).__name__}; "
+        "Graph(senders, receivers, n_nodes) makes one"
+    )
 
 
 def _per_edge(scale: Any) -> Any:
@@ -153,17 +301,19 @@ def _per_edge(scale: Any) -> Any:
     return scale[:, None] if scale is not None and scale.ndim == 1 else scale
 
 
-def graph_sum(x: ArrayT, graph: Graph, scale: ArrayLike | None = None) -> ArrayT:
+def graph_sum(x: ArrayT, graph: Edges, scale: ArrayLike | None = None) -> ArrayT:
     """Sum the multivectors of senders over the edges of every receiver, in the order of edges.
 
     Parameters
     ----------
     x : array or tensor, shape (component, sender, feature)
-        float32, float64, float16 or bfloat16, in host memory; 16-bit types are added in float32.
-    graph : Graph
-        The edges.
+        float32, float64, float16 or bfloat16; 16-bit types are added in float32. NumPy arrays are
+        summed on the CPU, tensors where they are.
+    graph : Graph, or array or tensor of int, shape (2, edge)
+        The edges. An edge_index is one between the nodes of x, and is sorted in every call.
     scale : array or tensor, shape (edge, feature) or (edge,), optional
-        Numbers that multiply what goes along an edge, in the order in which edges were given.
+        Numbers that multiply what goes along an edge, in the order in which edges were given. Of
+        x's type, or float32 beside 16 bits.
 
     Returns
     -------
@@ -179,23 +329,26 @@ def graph_sum(x: ArrayT, graph: Graph, scale: ArrayLike | None = None) -> ArrayT
     >>> tc.graph_sum(x, tc.Graph([0, 1, 2], [1, 0, 1], 3)).ravel().tolist()
     [1.0, 2.0, 0.0]
     """
-    if not isinstance(graph, Graph):
-        raise _core.ArgumentError(
-            f"graph: expected a Graph, got {type(graph).__name__}; Graph(senders, receivers, "
-            "n_nodes) makes one"
-        )
+    given: Any = x if _arrays.is_torch(x) else _arrays.as_array(x, "x")
+    if given.ndim != 3:
+        raise _core.ShapeError(f"x: expected (component, sender, feature), got {given.ndim} axes")
+    edges = as_graph(graph, given.shape[1], given.shape[1])
     if _arrays.is_torch(x):
         from tessera.clifford import _torch_graph
 
-        tensor: Any = _torch_graph.graph_sum(x, graph, _per_edge(scale))
+        tensor: Any = _torch_graph.graph_sum(given, edges, _per_edge(scale))
         return tensor
-    array = _arrays.as_array(x, "x")
-    if array.ndim != 3:
-        raise _core.ShapeError(f"x: expected (component, sender, feature), got {array.ndim} axes")
-    z: Any = _arrays.empty(array, (array.shape[0], graph.n_receiver, array.shape[2]))
+    if _arrays.device_of(given) != "cpu":
+        raise _core.ArgumentError(
+            f"x: is on {_arrays.device_of(given)}; on GPUs tensors of torch are taken, "
+            "torch.from_dlpack(x) makes one"
+        )
+    z: Any = _arrays.empty(given, (given.shape[0], edges.n_receiver, given.shape[2]))
     numbers = _per_edge(_arrays.as_array(scale, "scale"))
+    lists = (t.cpu().numpy() if _arrays.is_torch(t) else t for t in edges._lists)
+    arguments: tuple[Any, ...] = (*lists, *map(_arrays.native, (given, numbers, z)), edges.n_sender)
     with Session(device="cpu") as context:
-        graph._sum(context, *map(_arrays.native, (array, numbers, z)))
+        _core.clifford_graph_sum(context, *arguments)
     return z
 
 
@@ -203,7 +356,7 @@ def graph_product(
     x: ArrayT,
     y: ArrayLike,
     weight: Weight | None,
-    graph: Graph,
+    graph: Edges,
     metric: MetricLike,
     *,
     scale: ArrayLike | None = None,
@@ -213,12 +366,13 @@ def graph_product(
 
     z[r] = sum over edges e from s to r of scale[e] product(x[s], y[r]; weight). The product is
     linear in its left factor, so the senders are added first, in the order of edges, and every
-    receiver takes one product: nothing has a row per edge.
+    receiver takes one product: nothing has a row per edge. The sum of 16-bit types is rounded
+    before the product, as is the product.
 
     Parameters
     ----------
     x, graph, scale
-        As in :func:`graph_sum`.
+        As in :func:`graph_sum`; an edge_index is one from the nodes of x to those of y.
     y : array or tensor, shape (component, receiver, feature)
         Of x's type.
     weight : array or tensor, shape (feature, path), or None
@@ -242,16 +396,11 @@ def graph_product(
     (8, 3, 2)
     """
     spec = make_spec(metric, activation="none", normalize=False, path_mask=path_mask)
-    if not _arrays.is_torch(x):
-        array: ArrayT = run("sgp", spec, graph_sum(x, graph, scale), y, weight)
-        return array
-    tensor: Any = x
-    if tensor.dtype.itemsize > 2:
-        exact: ArrayT = run("sgp", spec, graph_sum(tensor, graph, scale), y, weight)
-        return exact
-    right: Any = y
-    given: tuple[Any, Any] = (weight, scale)
-    by, numbers = (None if t is None else t.float() for t in given)
-    wide = run("sgp", spec, graph_sum(tensor.float(), graph, numbers), right.float(), by)
-    rounded: ArrayT = wide.to(tensor.dtype)  # once, at the end
-    return rounded
+    left: Any = x if _arrays.is_torch(x) else _arrays.as_array(x, "x")
+    right: Any = y if _arrays.is_torch(y) else _arrays.as_array(y, "y")
+    for name, t in (("x", left), ("y", right)):
+        if getattr(t, "ndim", 0) != 3:
+            raise _core.ShapeError(f"{name}: expected (component, node, feature)")
+    edges = as_graph(graph, right.shape[1], left.shape[1])
+    found: ArrayT = run("sgp", spec, graph_sum(left, edges, scale), right, weight)
+    return found

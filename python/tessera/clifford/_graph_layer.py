@@ -9,10 +9,11 @@ from tessera import _core
 from tessera.clifford import _torch_graph
 from tessera.clifford._algebra import Algebra
 from tessera.clifford._cgenn import MVNormGate, MVSiLU
-from tessera.clifford._graph import Graph, graph_product, graph_sum
+from tessera.clifford._functional import run
+from tessera.clifford._graph import Graph, as_graph, graph_sum
 from tessera.clifford._modules import MVLinear
 from tessera.clifford._modules_base import positive
-from tessera.clifford._spec import MetricLike
+from tessera.clifford._spec import MetricLike, make_spec
 
 __all__ = ["GraphLayer"]
 
@@ -59,6 +60,7 @@ class GraphLayer(nn.Module):
         self.algebra = Algebra(metric.signs if isinstance(metric, Algebra) else metric)
         signs = self.algebra._found["eta"]
         self.register_buffer("eta", torch.tensor(signs).view(-1, 1, 1), persistent=False)
+        self._spec = make_spec(metric, activation="none", normalize=False)
         width = n if hidden is None else positive("hidden", hidden)
         self.left = MVLinear(n, n, metric)
         self.right = MVLinear(n, n, metric)
@@ -76,18 +78,26 @@ class GraphLayer(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """Return the sizes."""
+        """Return the sizes.
+
+        Returns
+        -------
+        str
+            What ``repr`` prints between the brackets.
+        """
         return f"{self.n_features}, {self.algebra.signs!r}, n_edge_features={self.n_edge_features}"
 
-    def forward(self, x: Tensor, graph: Graph, edge_features: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, graph: Graph | Tensor, edge_features: Tensor | None = None
+    ) -> Tensor:
         """Pass messages once.
 
         Parameters
         ----------
         x : torch.Tensor, shape (component, node, feature)
             Multivectors of nodes.
-        graph : Graph
-            Edges between these nodes.
+        graph : Graph, or torch.Tensor of int, shape (2, edge)
+            Edges between these nodes; an edge_index is sorted in every call.
         edge_features : torch.Tensor, shape (edge, n_edge_features), optional
             Invariants of edges, in the order in which edges were given.
 
@@ -103,11 +113,12 @@ class GraphLayer(nn.Module):
                 "n_edge_features of the layer says how many"
             )
         left, right = self.left(x), self.normalization(self.right(x))
-        known = _torch_graph.graph_dot(left * self.eta.to(left.dtype), right, graph)
+        edges = as_graph(graph, x.shape[1], x.shape[1])
+        known = _torch_graph.graph_dot(left * self.eta.to(left.dtype), right, edges)
         if edge_features is not None:
-            known = torch.cat((known, edge_features), -1)
+            known = torch.cat((known, edge_features.to(known.dtype)), -1)
         scale = self.scale(known)
-        first = graph_sum(left, graph, scale)
-        second = graph_product(left, right, self.weight, graph, self.algebra, scale=scale)
+        first = graph_sum(left, edges, scale)
+        second = run("sgp", self._spec, first, right, self.weight)
         change: Tensor = self.update(torch.cat((x, first, second), -1))
         return x + change

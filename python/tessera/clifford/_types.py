@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import torch
+
+from tessera.clifford._graph import Graph
 
 Activation: TypeAlias = Literal["gelu", "gelu_tanh", "relu", "sigmoid", "tanh", "silu", "none"]
 NormMetric: TypeAlias = Literal["auto", "euclid", "abs", "clamp", "abs_clamp"]
@@ -26,3 +29,6 @@ ArrayT = TypeVar("ArrayT", bound=ArrayLike)
 Weight: TypeAlias = ArrayLike
 Device: TypeAlias = str | int | torch.device | None
 DType: TypeAlias = torch.dtype | None
+# Numbers of nodes, and edges as a graph or an edge_index.
+Indices: TypeAlias = ArrayLike | Sequence[int]
+Edges: TypeAlias = Graph | ArrayLike

@@ -8,8 +8,16 @@
 // Features at a time: their sums stay in registers or the first-level cache while edges go by.
 enum { CHUNK = TESS_CL_PAD };
 
+// Edges whose rows are copied at a time, where they are of another type or layout.
+enum { BATCH = 16 };
+
 // Receivers of a block: few, since some have many edges.
 enum { BLOCK_RECEIVERS = 8 };
+
+// n features of one component from `first` on.
+typedef struct chunk {
+    int64_t component, first, n;
+} chunk;
 
 typedef struct graph_job {
     const tess_stage_clifford_graph *args;

@@ -1,7 +1,9 @@
-// Sums over edges and products along them: checks, then a stage on the host.
+// Sums over edges and products along them: checks, then one stage where the arrays are.
 #include "systems/clifford/graph/graph.h"
 
 #include "base/status.h"
+#include "base/struct_read.h"
+#include "runtime/device.h"
 #include "runtime/stage.h"
 #include "systems/clifford/op/operands.h"
 
@@ -22,12 +24,6 @@ static tess_status check_array(const char *name, const char *which, const tess_a
     if (a->rank != rank) {
         TESS_FAIL(TESS_E_SHAPE, "%s: %s: expected %s, got %d axes", name, which,
                   rank == 3 ? "(component, node, feature)" : "(edge, feature)", a->rank);
-    }
-    if (a->space == TESS_SPACE_DEVICE) {
-        TESS_FAIL(TESS_E_SPACE,
-                  "%s: %s: is on a device; graphs are computed on the host, copy it "
-                  "there",
-                  name, which);
     }
     if (tess_array_items(a) > 0 && !a->data) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: %s: data is NULL", name, which);
@@ -87,6 +83,31 @@ static tess_status check_result(const char *name, const char *which, const tess_
     return TESS_OK;
 }
 
+// All arrays in host memory, or all on the context's device.
+static tess_status check_places(tess_context *ctx, const char *name,
+                                const tess_array *const *arrays, const char *const *names, int n)
+{
+    const tess_array *x = arrays[0];
+    const bool on_device = x->space == TESS_SPACE_DEVICE;
+    if (on_device && (ctx->device->shares_host_memory || ctx->device->info.index != x->device)) {
+        TESS_FAIL(TESS_E_SPACE,
+                  "%s: x: is on GPU %d, but the context works on '%s': create a context with "
+                  "device 'cuda:%d'",
+                  name, x->device, ctx->device->info.id, x->device);
+    }
+    for (int i = 1; i < n; i++) {
+        const tess_array *a = arrays[i];
+        if (a && ((a->space == TESS_SPACE_DEVICE) != on_device ||
+                  (on_device && a->device != x->device))) {
+            TESS_FAIL(TESS_E_SPACE,
+                      "%s: %s: is not where x is: all arrays of a call must be "
+                      "together",
+                      name, names[i]);
+        }
+    }
+    return TESS_OK;
+}
+
 static tess_cl_graph_view view_of(const tess_array *a)
 {
     tess_cl_graph_view view = {.data = a->data, .dtype = a->dtype};
@@ -97,61 +118,102 @@ static tess_cl_graph_view view_of(const tess_array *a)
 }
 
 // What both have: the graph, x and its sizes.
-static tess_status begin(tess_context *ctx, const char *name, const tess_clifford_graph *graph,
-                         const tess_array *x, tess_stage_clifford_graph *stage)
+static tess_status begin(const char *name, const tess_clifford_graph *graph, const tess_array *x,
+                         tess_stage_clifford_graph *stage)
 {
-    TESS_TRY(tess_cl_graph_check(ctx, name, graph, stage));
     TESS_TRY(check_array(name, "x", x, 3));
     if (x->shape[0] < 1 || x->shape[2] < 1) {
         TESS_FAIL(TESS_E_SHAPE, "%s: x: expected at least one component and one feature", name);
     }
     TESS_TRY(check_nodes(name, "x", x, x, graph->n_sender));
-    stage->n_component = x->shape[0];
-    stage->n_feature = x->shape[2];
-    stage->is_f64 = x->dtype == TESS_F64;
-    stage->x = view_of(x);
+    *stage = (tess_stage_clifford_graph){.n_component = x->shape[0],
+                                         .n_sender = graph->n_sender,
+                                         .n_receiver = graph->offsets->shape[0] - 1,
+                                         .n_edge = graph->senders->shape[0],
+                                         .n_feature = x->shape[2],
+                                         .n_scale = 1,
+                                         .offsets = graph->offsets->data,
+                                         .senders = graph->senders->data,
+                                         .edges = graph->edges ? graph->edges->data : NULL,
+                                         .x = view_of(x),
+                                         .is_f64 = x->dtype == TESS_F64};
     return TESS_OK;
 }
 
-tess_status tess_clifford_graph_sum(tess_context *ctx, const tess_clifford_graph *graph,
+static tess_status run(tess_context *ctx, const char *name, int32_t id,
+                       const tess_stage_clifford_graph *stage, const tess_array *x,
+                       const tess_clifford_call *given)
+{
+    tess_clifford_call call = {.struct_size = sizeof call};
+    if (given) {
+        TESS_TRY(tess_struct_read(given, &call, sizeof call, "call"));
+    }
+    const bool on_host = x->space != TESS_SPACE_DEVICE;
+    if (call.has_stream && on_host) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: a stream was given, but the arrays are in host memory",
+                  name);
+    }
+    if (on_host) {
+        return tess_stage_run_on_host(ctx, id, stage, sizeof *stage);
+    }
+    tess_device *device = ctx->device;
+    TESS_TRY(device->backend->supports(device->handle, id, stage));
+    if (!call.has_stream) {
+        return tess_stage_run(device, id, stage, sizeof *stage);
+    }
+    tess_backend_queue *queue;
+    TESS_TRY(tess_device_adopt(device, call.stream, &queue));
+    return device->backend->enqueue(queue, id, stage, sizeof *stage);
+}
+
+tess_status tess_clifford_graph_sum(tess_context *ctx, const tess_clifford_graph *given,
                                     const tess_array *x, const tess_array *scale,
-                                    const tess_array *z)
+                                    const tess_array *z, const tess_clifford_call *call)
 {
     static const char name[] = "clifford.graph_sum";
     tess_error_clear();
-    tess_stage_clifford_graph stage = {.n_scale = 1};
-    TESS_TRY(begin(ctx, name, graph, x, &stage));
+    tess_clifford_graph graph;
+    tess_stage_clifford_graph stage;
+    TESS_TRY(tess_cl_graph_read(ctx, name, given, &graph));
+    TESS_TRY(begin(name, &graph, x, &stage));
     if (scale) {
-        TESS_TRY(check_scale(name, "scale", scale, x, graph->senders->shape[0]));
+        TESS_TRY(check_scale(name, "scale", scale, x, stage.n_edge));
         stage.scale = view_of(scale);
         stage.n_scale = scale->shape[1];
     }
     TESS_TRY(check_nodes(name, "z", z, x, stage.n_receiver));
     TESS_TRY(check_dtype(name, "z", z, x));
+    TESS_TRY(check_places(
+        ctx, name,
+        (const tess_array *const[]){x, scale, z, graph.offsets, graph.senders, graph.edges},
+        (const char *const[]){"x", "scale", "z", "offsets", "senders", "edges"}, 6));
     TESS_TRY(check_result(name, "z", z, (const tess_array *const[]){x, scale}));
     stage.z = view_of(z);
-    return tess_stage_run_on_host(ctx, TESS_STAGE_CLIFFORD_GRAPH_SUM, &stage, sizeof stage);
+    return run(ctx, name, TESS_STAGE_CLIFFORD_GRAPH_SUM, &stage, x, call);
 }
 
-tess_status tess_clifford_graph_dot(tess_context *ctx, const tess_clifford_graph *graph,
-                                    const tess_array *x, const tess_array *y, const tess_array *d)
+tess_status tess_clifford_graph_dot(tess_context *ctx, const tess_clifford_graph *given,
+                                    const tess_array *x, const tess_array *y, const tess_array *d,
+                                    const tess_clifford_call *call)
 {
     static const char name[] = "clifford.graph_dot";
     tess_error_clear();
-    tess_stage_clifford_graph stage = {.n_scale = 1};
-    TESS_TRY(begin(ctx, name, graph, x, &stage));
+    tess_clifford_graph graph;
+    tess_stage_clifford_graph stage;
+    TESS_TRY(tess_cl_graph_read(ctx, name, given, &graph));
+    TESS_TRY(begin(name, &graph, x, &stage));
     TESS_TRY(check_nodes(name, "y", y, x, stage.n_receiver));
     if (y->dtype != x->dtype) {
         TESS_FAIL(TESS_E_DTYPE, "%s: y: is %s beside x of %s; expected the same", name,
                   tess_dtype_name((tess_dtype)y->dtype), tess_dtype_name((tess_dtype)x->dtype));
     }
-    if (!d) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: d must not be NULL", name);
-    }
-    TESS_TRY(check_scale(name, "d", d, x, graph->senders->shape[0]));
+    TESS_TRY(check_scale(name, "d", d, x, stage.n_edge));
+    TESS_TRY(check_places(
+        ctx, name, (const tess_array *const[]){x, y, d, graph.offsets, graph.senders, graph.edges},
+        (const char *const[]){"x", "y", "d", "offsets", "senders", "edges"}, 6));
     TESS_TRY(check_result(name, "d", d, (const tess_array *const[]){x, y}));
     stage.z = view_of(y);
     stage.scale = view_of(d);
     stage.n_scale = d->shape[1];
-    return tess_stage_run_on_host(ctx, TESS_STAGE_CLIFFORD_GRAPH_DOT, &stage, sizeof stage);
+    return run(ctx, name, TESS_STAGE_CLIFFORD_GRAPH_DOT, &stage, x, call);
 }

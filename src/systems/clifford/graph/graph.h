@@ -6,9 +6,10 @@
 #include "stage/clifford_graph.h"
 #include "tessera/clifford/graph.h"
 
-// Offsets that rise, senders that exist, every edge's number once: the stage's part of the graph.
-TESS_MUST_CHECK tess_status tess_cl_graph_check(tess_context *ctx, const char *name,
-                                                const tess_clifford_graph *graph,
-                                                tess_stage_clifford_graph *stage);
+// A graph as the caller gave it, its lists checked: by their numbers where they are in host memory
+// and the caller has not done so.
+TESS_MUST_CHECK tess_status tess_cl_graph_read(tess_context *ctx, const char *name,
+                                               const tess_clifford_graph *graph,
+                                               tess_clifford_graph *out);
 
 #endif
