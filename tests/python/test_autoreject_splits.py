@@ -57,6 +57,21 @@ def test_splits_grow_until_the_choice_stays(seed: int) -> None:
     assert _fit(x, places, n_splits="auto").threshes_ == auto.threshes_
 
 
+def test_without_a_pair_there_are_the_usual_splits() -> None:
+    """Where every pair leaves a fold without epochs, there is no choice to find a number by."""
+    x, places = _epochs(0, n_epoch=12, share=0.5)
+    options: dict[str, Any] = {"consensus": [0.1, 0.2], "n_interpolate": [0, 1], "cv": 3}
+    found = [
+        AutoReject(
+            verbose=False, search="exact", random_state=3, n_splits=n_splits, **options
+        ).fit_array(x, places)
+        for n_splits in ("auto", 10)
+    ]
+    assert not np.isfinite(found[1].loss_["eeg"]).any()
+    assert found[0].threshes_ == found[1].threshes_
+
+
+
 def test_the_limit_is_said() -> None:
     """Pairs that lose alike never settle: then a warning tells so."""
     with warnings.catch_warnings(record=True) as found:

@@ -191,8 +191,8 @@ class FitMixin(Params):
             request.thresholds_only = kind in hopeless
             request.default_repairs = n_interpolate is self._written_back["n_interpolate"]
             own = _for_type(settings, kind, len(groups))
-            if kind in hopeless and own.n_splits == 0:  # no choice to go by
-                own = replace(own, n_splits=10)
+            if kind in hopeless:
+                own = _with_splits(own)
             try:
                 found, info = _fit_type(recording, request, own)
             except _core.NumericError as error:
@@ -313,6 +313,11 @@ def _check_consensus(consensus: Any) -> None:
             raise _core.ArgumentError(f'"consensus" must be between 0 and 1. You gave me {value}.')
 
 
+def _with_splits(settings: Settings) -> Settings:
+    """Have the usual number of splits where there is no choice of a pair to find one by."""
+    return settings if settings.n_splits > 0 else replace(settings, n_splits=10)
+
+
 def _fit_type(
     recording: Recording, request: FitRequest, settings: Settings
 ) -> tuple[list[TypeFit], dict[str, Any]]:
@@ -329,7 +334,8 @@ def _fit_type(
         logging.getLogger("tessera").warning(
             "%s. As in the original the first pair is taken: look at the reject log", error
         )
-    found, info = run_fit(recording, replace(request, thresholds_only=True), settings)
+    alone = replace(request, thresholds_only=True)
+    found, info = run_fit(recording, alone, _with_splits(settings))
     _take_first_pair(found[0], request, recording.n_epoch)
     return found, info
 
