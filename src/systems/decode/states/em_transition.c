@@ -41,27 +41,44 @@ static void update_row(int32_t n_state, double *alpha, const double *prior, doub
     }
 }
 
+// Expected transitions, in one pass over the rows: each sum has its terms in their order.
+static void count_transitions(int32_t n_state, int64_t n_row, const double *causal,
+                              const double *predictive, const double *acausal,
+                              const double *transition, double *counts)
+{
+    for (int32_t k = 0; k < n_state * n_state; k++) {
+        counts[k] = 0;
+    }
+    for (int64_t t = 0; t + 1 < n_row; t++) {
+        const double *from = causal + t * n_state;
+        const double *to = acausal + (t + 1) * n_state;
+        const double *predicted = predictive + (t + 1) * n_state;
+        for (int32_t i = 0; i < n_state; i++) {
+            for (int32_t j = 0; j < n_state; j++) {
+                counts[i * n_state + j] +=
+                    tess_de_em_joint(transition[i * n_state + j], from[i], to[j], predicted[j]);
+            }
+        }
+    }
+}
+
 void tess_de_em_transition(int32_t n_state, int64_t n_row, const double *causal,
                            const double *predictive, const double *acausal, double concentration,
                            const double *stickiness, const double *prior_weight,
                            const uint8_t *frozen, double *transition)
 {
-    double counts[TESS_DE_MAX_STATE];
+    double all[TESS_DE_MAX_STATE * TESS_DE_MAX_STATE];
     double alpha[TESS_DE_MAX_STATE];
     double prior[TESS_DE_MAX_STATE];
+    count_transitions(n_state, n_row, causal, predictive, acausal, transition, all);
     for (int32_t i = 0; i < n_state; i++) {
         if (frozen && frozen[i]) {
             continue;
         }
         double *row = transition + (int64_t)i * n_state;
+        double *counts = all + (int64_t)i * n_state;
         double total = 0;
         for (int32_t j = 0; j < n_state; j++) {
-            counts[j] = 0;
-            for (int64_t t = 0; t + 1 < n_row; t++) {
-                const int64_t next = (t + 1) * n_state + j;
-                counts[j] += tess_de_em_joint(row[j], causal[t * n_state + i], acausal[next],
-                                              predictive[next]);
-            }
             total += counts[j];
         }
         tess_de_em_prior(n_state, i, concentration, stickiness, prior_weight ? prior_weight[i] : 0,
