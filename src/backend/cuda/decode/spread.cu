@@ -93,6 +93,15 @@ class cell_steps
             p_.next(in::stages(m_));
         }
     }
+    // After its products.
+    __device__ void let_go(taken &t) const
+    {
+        keep_allocated(t.a, t.at, own_.n_feature < 0);
+        if (t.empty != 0 && threadIdx.x % 32 == 0) {
+            barrier_arrive(t.empty);
+        }
+        t.empty = 0;
+    }
 
   private:
     using in = layout<1, features>;
@@ -121,15 +130,6 @@ __device__ inline void start(float *d, const taken &t)
     group_commit();
 }
 
-// After its products.
-__device__ inline void let_go(const taken &t)
-{
-    keep(t.a);
-    if (t.empty != 0 && threadIdx.x % 32 == 0) {
-        barrier_arrive(t.empty);
-    }
-}
-
 // The steps of one cell of a line. While the products of a step run, the weights of the next are
 // computed, and its products wait behind them.
 template <int features>
@@ -148,19 +148,17 @@ __device__ inline void take_cell(const own_spikes<features> &own, const memory &
     while (steps.has_next()) {
         take(odd);
         group_wait<1>();
-        let_go(even);
-        even.empty = 0;
+        steps.let_go(even);
         if (!steps.has_next()) {
             break;
         }
         take(even);
         group_wait<1>();
-        let_go(odd);
-        odd.empty = 0;
+        steps.let_go(odd);
     }
     group_wait<0>();
-    let_go(even);
-    let_go(odd);
+    steps.let_go(even);
+    steps.let_go(odd);
 }
 
 // All steps of a strip, in their order; a stage of the ring is one.
