@@ -5,6 +5,7 @@
 // row: the kernel adds rows. Rows hold masses less the median, so that off the route there is
 // nothing to add.
 #include "backend/cpu/decode/events_search.h"
+#include "base/line_windows.h"
 #include "base/select.h"
 #include "base/status.h"
 #include "kernels/decode_events.h"
@@ -12,9 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-// Points this close to the ends of a route, and bins this close to the edge of a window, are
-// inside: cm.
-static const double SLACK = 1e-7;
 // Doubles of a worker's table of rows, and classes, beyond which rows are made as they are needed.
 static const int64_t MOST_ITEMS = 4 << 20;
 enum { MOST_CLASSES = 512 };
@@ -24,32 +22,9 @@ static int64_t width_of(const events_windows *w)
     return w->n_point + 2 * TESS_EVENTS_PAD;
 }
 
-static int64_t points_of(const tess_events_route *route)
+static tess_line_route line_route(const tess_events_track *track, const tess_events_route *route)
 {
-    return (int64_t)floor((route->length + SLACK) / route->step) + 1;
-}
-
-// The windows of points m + fraction, m < n_point; returns how many of them lie on the route.
-static int32_t find_windows(const tess_events_track *track, const tess_events_route *route,
-                            double fraction, int64_t n_point, int32_t *low, int32_t *high)
-{
-    const double reach = track->band + SLACK;
-    int32_t n_on = 0;
-    int32_t first = 0;
-    int32_t end = 0;
-    for (int64_t m = 0; m < n_point; m++) {
-        const double y = route->step * ((double)m + fraction);
-        while (first < route->n_bin && y - route->u[first] > reach) {
-            first++;
-        }
-        while (end < route->n_bin && route->u[end] - y <= reach) {
-            end++;
-        }
-        low[m] = first;
-        high[m] = end > first ? end : first;
-        n_on += y <= route->length + SLACK;
-    }
-    return n_on;
+    return (tess_line_route){route->n_bin, route->u, route->length, route->step, track->band};
 }
 
 // The longest run of points whose windows are, two points on, one bin on: run[0] is where it
@@ -70,25 +45,6 @@ static void find_run(const int32_t *low, const int32_t *high, int32_t n, int32_t
     }
 }
 
-// The windows around the bins' centres.
-static void find_bin_windows(const tess_events_track *track, const tess_events_route *route,
-                             const events_windows *w)
-{
-    const double reach = track->band + SLACK;
-    int32_t low = 0;
-    int32_t high = 0;
-    for (int64_t q = 0; q < route->n_bin; q++) {
-        while (route->u[q] - route->u[low] > reach) {
-            low++;
-        }
-        while (high < route->n_bin && route->u[high] - route->u[q] <= reach) {
-            high++;
-        }
-        w->bin_low[q] = low;
-        w->bin_high[q] = high;
-    }
-}
-
 // The windows of a route for events of n_time bins, unless they are there already.
 static tess_status make_windows(events_room *room, const tess_events_route *route, int64_t n_time,
                                 events_windows *w)
@@ -96,9 +52,10 @@ static tess_status make_windows(events_room *room, const tess_events_route *rout
     if (w->n_time == n_time) {
         return TESS_OK;
     }
+    const tess_line_route way = line_route(room->args->track, route);
     const int64_t n_step = n_time > 1 ? n_time - 1 : 1;
     const int64_t most = (n_step < MOST_CLASSES ? n_step : MOST_CLASSES) + 1;
-    w->n_point = points_of(route);
+    w->n_point = tess_line_points(&way);
     const size_t n_item = (size_t)(3 * most + n_step + 2 * most * w->n_point + 2 * route->n_bin);
     w->n_on = tess_cpu_events_grow(room, &w->memory, n_item * sizeof(int32_t));
     if (!w->n_on) {
@@ -110,7 +67,7 @@ static tess_status make_windows(events_room *room, const tess_events_route *rout
     w->run = w->class_of + n_step;
     w->bin_low = w->run + 2 * most;
     w->bin_high = w->bin_low + route->n_bin;
-    find_bin_windows(room->args->track, route, w);
+    tess_line_bin_windows(&way, w->bin_low, w->bin_high);
     w->n_time = n_time;
     w->n_class = 0;
     const size_t row_bytes = (size_t)w->n_point * sizeof(int32_t);
@@ -118,8 +75,7 @@ static tess_status make_windows(events_room *room, const tess_events_route *rout
         const int64_t c = w->n_class;
         int32_t *low = w->low + c * w->n_point;
         int32_t *high = w->high + c * w->n_point;
-        w->n_on[c] = find_windows(room->args->track, route, (double)j / (double)n_step, w->n_point,
-                                  low, high);
+        w->n_on[c] = tess_line_windows(&way, (double)j / (double)n_step, w->n_point, low, high);
         const bool is_new = c == 0 || w->n_on[c] != w->n_on[c - 1] ||
                             memcmp(low, low - w->n_point, row_bytes) != 0 ||
                             memcmp(high, high - w->n_point, row_bytes) != 0;
@@ -277,10 +233,10 @@ void tess_cpu_events_set_row(const events_search *s, int64_t a)
     const int64_t c = w->n_class > 0 ? w->class_of[rest] : 0;
     int32_t *low = w->low + c * w->n_point;
     int32_t *high = w->high + c * w->n_point;
-    const int64_t n_on =
-        w->n_class > 0 ? w->n_on[c]
-                       : find_windows(room->args->track, s->route, (double)rest / (double)s->n_step,
-                                      w->n_point, low, high);
+    const tess_line_route way = line_route(room->args->track, s->route);
+    const int64_t n_on = w->n_class > 0 ? w->n_on[c]
+                                        : tess_line_windows(&way, (double)rest / (double)s->n_step,
+                                                            w->n_point, low, high);
     const int32_t no_run[2] = {0, 0};
     fill_row(room, room->prefix + a * (s->route->n_bin + 1), room->masses[a], low, high,
              w->n_class > 0 ? w->run + 2 * c : no_run, n_on, w->n_point, row);
@@ -293,15 +249,15 @@ tess_status tess_cpu_events_begin(events_room *room, int64_t route, int64_t n_ti
 {
     const tess_events_track *track = room->args->track;
     const tess_events_route *r = &track->routes[route];
-    const double n_step = n_time > 1 ? (double)(n_time - 1) : 0;
-    *s = (events_search){.room = room,
-                         .route = r,
-                         .windows = &room->windows[route],
-                         .n_step = n_time > 1 ? n_time - 1 : 1,
-                         .n = n,
-                         .most_slope = (int64_t)floor(
-                             track->max_velocity * n_step * room->args->bin_s / r->step + 1e-9),
-                         .last = (int64_t)floor(2 * r->length / r->step + 1e-9)};
+    const tess_line_route way = line_route(track, r);
+    *s = (events_search){
+        .room = room,
+        .route = r,
+        .windows = &room->windows[route],
+        .n_step = n_time > 1 ? n_time - 1 : 1,
+        .n = n,
+        .most_slope = tess_line_most_slope(&way, n_time, room->args->bin_s, track->max_velocity),
+        .last = tess_line_last(&way)};
     TESS_TRY(make_windows(room, r, n_time, &room->windows[route]));
     tess_cpu_events_gather(room, r, n);
     sum_windows(room, r, s->windows, n);

@@ -12,5 +12,7 @@ extern const tess_cuda_stage tess_cuda_stage_decode_gmm;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_filter;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_smooth;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_paths;
+extern const tess_cuda_stage tess_cuda_stage_decode_events_mix;
+extern const tess_cuda_stage tess_cuda_stage_decode_events_judge;
 
 #endif

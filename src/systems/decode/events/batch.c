@@ -85,12 +85,12 @@ int64_t tess_de_events_batch_shuffles(const tess_de_events_model *model,
 {
     // A worker takes 16 at a time, and all shall have something to do.
     const int64_t block = 16;
-    const int64_t least = block * (1 + 2 * model->ctx->n_thread / n);
+    const int64_t least = block * (1 + 2 * (int64_t)model->speed / n);
     double cost = 0;
     for (int64_t i = 0; i < n; i++) {
         cost += cost_of(model, &table[index[i]]);
     }
-    const double wish = MOST_AT_ONCE * model->ctx->n_thread / cost;
+    const double wish = MOST_AT_ONCE * model->speed / cost;
     const int64_t count = wish < (double)n_shuffle ? (int64_t)wish / block * block : n_shuffle;
     return count < least ? least : count;
 }
@@ -100,7 +100,7 @@ tess_status tess_de_events_batch_size(const tess_de_events_model *model,
                                       int64_t n, int64_t n_shuffle, int64_t *count)
 {
     const double limit = 0.25 * (double)model->ctx->memory_limit_bytes;
-    const double most_cost = MOST_COST * model->ctx->n_thread;
+    const double most_cost = MOST_COST * model->speed;
     double bytes = 0;
     double cost = 0;
     *count = 0;
@@ -349,6 +349,7 @@ static tess_status fill_batch(tess_de_events_model *model, const tess_decode_eve
         batch->n_time += event->n_bin;
     }
     batch->rows = model->unit_rows ? model->unit_rows : lists.rows;
+    batch->n_row = model->unit_rows ? model->in->spikes.n_electrode : lists.n_row;
     if (!model->states.model) {
         return TESS_OK;
     }

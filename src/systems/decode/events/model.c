@@ -168,6 +168,20 @@ static tess_status make_states(tess_de_events_model *model)
     return TESS_OK;
 }
 
+// Log intensities of fast models differ from device to device in their fifth digit, which moves a
+// shuffle past the observed score now and then: p is the same everywhere if they are the host's.
+// One row of a spike serves all its shuffles.
+static tess_status choose_joint_device(tess_de_events_model *model)
+{
+    const tess_de_encoding_ops *ops = model->encoding->ops;
+    if (model->encoding->config.mode != TESS_DECODE_EXACT) {
+        model->joint_device = &model->ctx->cpu;
+        return TESS_OK;
+    }
+    return tess_stage_choose(model->ctx, ops->stages, ops->n_stage, "likelihood",
+                             &model->joint_device);
+}
+
 static tess_status open_model(tess_de_events_model *model)
 {
     tess_context *ctx = model->ctx;
@@ -176,8 +190,7 @@ static tess_status open_model(tess_de_events_model *model)
     TESS_TRY(check_spikes(model));
     TESS_TRY(choose_width(model));
     model->device = tess_de_states_device(ctx, event_stages, 1);
-    const tess_de_encoding_ops *ops = model->encoding->ops;
-    TESS_TRY(tess_stage_choose(ctx, ops->stages, ops->n_stage, "likelihood", &model->joint_device));
+    TESS_TRY(choose_joint_device(model));
     TESS_TRY(make_states(model));
     if (model->states.model && tess_de_needs_position(model->detector) &&
         in->position.n_sample == 0) {
@@ -200,7 +213,8 @@ tess_status tess_de_events_model_open(tess_context *ctx, const tess_de_events_in
                                       const tess_decode_detector *detector,
                                       tess_de_events_model *model)
 {
-    *model = (tess_de_events_model){.ctx = ctx, .in = in, .detector = detector};
+    *model =
+        (tess_de_events_model){.ctx = ctx, .in = in, .detector = detector, .speed = ctx->n_thread};
     tess_blocks_init(&model->blocks, &ctx->heap);
     const tess_status status = open_model(model);
     if (status != TESS_OK) {

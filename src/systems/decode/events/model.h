@@ -21,6 +21,7 @@ typedef struct tess_de_events_model {
     const tess_decode_encoding *encoding;
     tess_decode_environment *env;
     const tess_de_ordered *ordered; // [n_electrode]
+    double speed;                   // of the shuffles' device, in threads of the host
     double width;                   // of a time bin, s
     double scale;
     tess_events_track track;
@@ -44,6 +45,7 @@ typedef struct tess_de_events_batch {
     tess_events_event *events;
     int64_t n_time; // of all
     const double *rows;
+    int64_t n_row;
     tess_blocks blocks;
 } tess_de_events_batch;
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { N_SCORE = TESS_DECODE_EVENT_N_SCORE };
+// Threads of a host that a GPU is worth here: 2 ms bins, 200 places.
+static const double DEVICE_SPEED = 256;
 _Static_assert((int)TESS_DECODE_SHUFFLE_UNITS == (int)TESS_EVENTS_UNITS, "the stage's kinds");
 
 static tess_status check_kind(const tess_de_shuffle *t, int32_t kind)
@@ -74,7 +76,9 @@ static tess_status run_stage(tess_de_shuffle *t, const tess_de_events_batch *bat
         const int64_t count = n - first < most ? n - first : most;
         args.first_shuffle = first;
         args.n_shuffle = count;
-        TESS_TRY(tess_stage_run(t->model.device, TESS_STAGE_DECODE_EVENTS, &args, sizeof args));
+        TESS_TRY(t->is_there ? tess_de_events_there_run(t->there, &args)
+                             : tess_stage_run(t->model.device, TESS_STAGE_DECODE_EVENTS, &args,
+                                              sizeof args));
         for (int64_t i = 0; i < n_event; i++) {
             memcpy(scores + (i * n + first) * N_SCORE, args.scores + i * count * N_SCORE,
                    (size_t)(count * N_SCORE) * sizeof *scores);
@@ -115,9 +119,21 @@ static tess_status shuffle_batch(tess_de_shuffle *t, const tess_de_events_batch 
     return TESS_OK;
 }
 
+// To the device, if there is one and it can.
+static tess_status bring_batch(tess_de_shuffle *t, const tess_de_events_batch *batch)
+{
+    t->is_there = false;
+    if (!t->there) {
+        return TESS_OK;
+    }
+    const tess_stage_decode_events args = tess_de_events_stage(&t->model, batch);
+    return tess_de_events_there_bring(t->there, &args, batch->n_row, &t->is_there);
+}
+
 // The kinds that the batch is not done by yet.
 static tess_status shuffle_kinds(tess_de_shuffle *t, const tess_de_events_batch *batch)
 {
+    TESS_TRY(bring_batch(t, batch));
     const int32_t n_kind = t->events->info.n_kind;
     for (int32_t k = 0; k < n_kind * N_SCORE; k++) {
         t->spreads[k] = (tess_de_spread){.most = t->events->spreads[k].most};
@@ -175,8 +191,12 @@ static tess_status shuffle(tess_de_shuffle *t)
         return TESS_OK;
     }
     TESS_TRY(tess_de_shuffle_alloc(t));
+    const tess_de_hmm *hmm = t->model.states.model ? t->model.detector->hmm : NULL;
+    TESS_TRY(tess_de_events_there_open(t->model.ctx, hmm, &t->there));
+    t->model.speed = t->there ? DEVICE_SPEED : t->model.speed;
     const tess_status status = shuffle_kept(t);
     tess_de_shuffle_close_work(t);
+    tess_de_events_there_close(t->there);
     TESS_TRY(status);
     info->n_shuffle = t->n_shuffle;
     info->seed = (uint64_t)t->model.in->config.seed;

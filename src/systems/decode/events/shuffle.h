@@ -10,6 +10,7 @@
 #include "runtime/watch.h"
 #include "runtime/work.h"
 #include "systems/decode/events/model.h"
+#include "systems/decode/events/there.h"
 
 // What is done: some events by all kinds, and those of the batch under way by some.
 typedef struct tess_de_shuffle_position {
@@ -20,6 +21,8 @@ typedef struct tess_de_shuffle_position {
 
 typedef struct tess_de_shuffle {
     tess_de_events_model model;
+    tess_de_events_there *there; // NULL: shuffles are the host's
+    bool is_there;               // the batch under way
     tess_decode_events *events;
     int64_t *index; // [n] scored events
     int64_t n;

@@ -31,7 +31,7 @@ static void identify(tess_context *ctx, const tess_de_events_input *in,
     tess_hash width = {0, 0};
     tess_de_mix_doubles(&width, &in->config.model_bin, 1);
     tess_de_events_fingerprint(in, detector, &fingerprint);
-    // Log intensities are the device's.
+    // Scores of shuffles have their last digits from the device.
     tess_identity_init(id, ctx, "decode.events", ctx->device->backend->name);
     tess_identity_add_settings(id, NULL, tables, configs, 1, "|report_events|");
     tess_de_fingerprint_add(&fingerprint, id);
