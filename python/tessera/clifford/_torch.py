@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -57,6 +58,15 @@ def _is_plain_tensor(t: Tensor | None) -> bool:
 def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
     """Complain about what torch's operators would print whole, or answer in its own words."""
     x = inputs[0]
+    if "torch.distributed.tensor" in sys.modules:  # who uses it has imported it
+        from tessera.clifford import _torch_sharding
+
+        _torch_sharding.register()
+    if torch.onnx.is_in_onnx_export():
+        raise _core.ArgumentError(
+            f"clifford.{kind}: ONNX has no operator for it; torch.export.export() keeps it for "
+            "torch, and tessera.clifford.tests.baselines has formulas of torch's own operators"
+        )
     for name, t in zip(SLOTS, inputs, strict=True):
         if t is not None and not isinstance(t, Tensor):
             raise _core.DTypeError(

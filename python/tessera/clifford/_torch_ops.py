@@ -30,6 +30,7 @@ from tessera.clifford import _torch_shapes as shapes
 from tessera.clifford import _torch_vmap as vmap
 from tessera.clifford._spec import KINDS, mask_of, operation
 from tessera.clifford._torch_eager import THIRD, TWICE, has_tangents
+from tessera.clifford._torch_flops import register as register_flops
 
 _INPUTS = "Tensor x, Tensor? y, Tensor? weight, Tensor? linear_weight, Tensor? bias"
 _FORWARD = f"({_INPUTS}, str spec, int keep) -> (Tensor, Tensor, Tensor)"
@@ -346,3 +347,4 @@ for _kind in KINDS:
     _define_jvp(_kind)
     _define_backward(_kind)
     _define_double(_kind)
+    register_flops(_kind)
