@@ -67,6 +67,9 @@ TESS_BEGIN_DECLS
       "the file's calibration makes no sense and something was assumed", "check the file")         \
     X(TESS_W_AUTOREJECT_CHANNELS, "autoreject.channels-left-out",                                  \
       "channels of another sampling rate were left out", "resample them before")                   \
+    X(TESS_W_AUTOREJECT_TABLE, "autoreject.table",                                                 \
+      "rows of channels.tsv name channels that the recording has not",                             \
+      "correct the names, or remove the rows: their types and bads were not taken")                \
     X(TESS_W_AUTOREJECT_PROJECTORS, "autoreject.projectors",                                       \
       "projectors of the file are not applied to the samples", "apply them in MNE first")          \
     X(TESS_W_DECODE_FLOOR, "decode.floor",                                                         \

@@ -19,6 +19,7 @@ enum {
     STUDY_CONSENSUS,
     STUDY_N_INTERPOLATE,
     STUDY_CHECKPOINT,
+    STUDY_CHECKPOINT_EVERY,
     STUDY_OVERWRITE,
     STUDY_RESUME,
     STUDY_PROGRESS,
@@ -106,6 +107,7 @@ static int read_request(const core_state *state, PyObject *const *values, reques
         autoreject_indices(state, values[STUDY_N_INTERPOLATE], "n_interpolate", r->keep,
                            &r->fit.n_interpolate, &r->fit.n_n_interpolate) < 0 ||
         core_to_path(values[STUDY_CHECKPOINT], &r->checkpoint_bytes, &r->fit.checkpoint_dir) < 0 ||
+        core_to_real(values[STUDY_CHECKPOINT_EVERY], &r->fit.checkpoint_every_s) < 0 ||
         core_to_flag(values[STUDY_OVERWRITE], &r->study.overwrite) < 0 ||
         core_to_flag(values[STUDY_RESUME], &r->study.resume) < 0) {
         return -1;
@@ -120,9 +122,10 @@ static int read_request(const core_state *state, PyObject *const *values, reques
 static PyObject *study_open(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                             PyObject *keywords)
 {
-    static const char *const names[] = {"context",    "bids_dir",  "output",    "options",
-                                        "texts",      "baseline",  "consensus", "n_interpolate",
-                                        "checkpoint", "overwrite", "resume",    "progress"};
+    static const char *const names[] = {
+        "context",   "bids_dir",  "output",        "options",    "texts",
+        "baseline",  "consensus", "n_interpolate", "checkpoint", "checkpoint_every",
+        "overwrite", "resume",    "progress"};
     static const core_signature signature = {"autoreject_study_open", names, STUDY_COUNT, 3, 3};
     const core_state *state = PyModule_GetState(module);
     PyObject *values[STUDY_COUNT];

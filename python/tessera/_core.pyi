@@ -339,6 +339,7 @@ def autoreject_study_open(
     consensus: Any = None,
     n_interpolate: Any = None,
     checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Any = None,

@@ -136,6 +136,15 @@ def test_arrays_of_the_gpu(library: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
+def test_samples_of_the_gpu_are_rounded_there(library: str) -> None:
+    x, positions, types = _recording("eeg")
+    want = _fit(x, positions, types, "cpu", precision="float32")
+    _assert_same(
+        want, _fit(_there(library, x), positions, types, "cuda", precision="float32")
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_operations(library: str) -> None:
     rng = np.random.default_rng(2)
     x, y = rng.standard_normal((2, 5, 8, 30))

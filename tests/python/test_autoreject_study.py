@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import json
 import os
@@ -410,3 +411,88 @@ def test_trees_of_mne_bids(tmp_path: Path) -> None:
         want = clean.get_data(picks=picks)
         np.testing.assert_allclose(read.get_data(picks=picks), want, atol=1e-6 * abs(want).max())
     assert set(mne_bids.get_entity_vals(out, "subject")) == {"01", "02", "03"}
+
+
+# What the command calls otherwise, and what belongs to a process, not to a call.
+_OTHER_NAMES = {"n_split": "n_splits", "n_fold": "cv"}
+_OF_THE_PROCESS = {
+    "config", "device_memory_limit", "help", "isa", "json", "keep_checkpoints", "log_file",
+    "log_json", "no_progress", "no_warn", "profile", "quiet", "time_limit", "trace", "verbose",
+    "werror",
+}  # fmt: skip
+
+
+def test_python_has_every_option_of_the_command() -> None:
+    if not COMMAND:
+        pytest.skip("there is no command")
+    text = subprocess.run(
+        [COMMAND, "autoreject", "study", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    options = {o.replace("-", "_") for o in re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.M)}
+    assert len(options) > 50
+    known = set(inspect.signature(ta.study).parameters)
+    assert {_OTHER_NAMES.get(o, o) for o in options - _OF_THE_PROCESS} <= known
+    assert {*_OF_THE_PROCESS, *_OTHER_NAMES} <= options  # the lists do not outlive what they name
+    # And what a fit of one recording can be told, by the same name.
+    alone = {
+        "thresh_func", "thresh_method", "n_jobs", "random_state", "verbose", "precision", "origin",
+        "profile",
+    }  # fmt: skip
+    assert set(inspect.signature(ta.AutoReject).parameters) - alone <= known
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "differs"),
+    [
+        ({"augment": False}, "model.json", True),
+        ({"sampling_hz": 5.0}, "model.json", False),  # the file says its own
+        ({"proj": False, "compat_types": True, "meg_dots": "table"}, "log.tsv", False),
+        ({"double_precision": True}, "epo.fif", True),
+        ({"drop_partial": True}, "model.json", False),
+        ({"report_epochs": 1, "report_size": "1M"}, "report.html", True),
+    ],
+)
+def test_options_reach_the_recordings(
+    bids: Path, done: ta.Study, tmp_path: Path, options: dict[str, Any], file: str, differs: bool
+) -> None:
+    result = ta.study(bids, tmp_path / "out", subjects="01", **CUT, **GRID, **options)
+    assert result[0].state == "done", result[0].message
+    sizes = [r["01"].file(file).stat().st_size for r in (result, done)]
+    same = [r["01"].file(file).read_bytes() for r in (result, done)]
+    if file.endswith("json"):
+        thresholds = [list(r["01"].model().threshes_.values()) for r in (result, done)]
+        assert (thresholds[0] != thresholds[1]) == differs
+    else:
+        assert (same[0] != same[1]) == differs
+    if file == "epo.fif":
+        assert sizes[0] > 1.5 * sizes[1]
+
+
+def test_the_group_is_all_that_is_finished(bids: Path, done: ta.Study, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for subjects in ("02", "01", "03"):
+        part = ta.study(bids, out, **CUT, **GRID, subjects=subjects, resume=subjects != "02")
+        assert [(r.subject, r.state) for r in part] == [(subjects, "done")]
+        rows = part.table.read_text(encoding="utf-8").splitlines()
+        assert len(rows) == 1 + {"02": 1, "01": 2, "03": 3}[subjects]
+    # One after another is as all at once.
+    assert _digests(out) == _digests(done.output)
+    # What is of other settings is not told beside these, and that is said.
+    other = ta.study(bids, out, **CUT, **(GRID | {"cv": 3}), subjects="02", overwrite=True)
+    assert len(other.table.read_text(encoding="utf-8").splitlines()) == 2
+    assert sum("left out of the group" in note for note in other.notes) == 2
+
+
+def test_rows_of_no_channel_are_warned_of(bids: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    shutil.copytree(bids, root)
+    tables = list(root.rglob("*_channels.tsv"))
+    for table in tables:
+        head, *rows = table.read_text(encoding="utf-8").splitlines()
+        fields = dict.fromkeys(head.split("\t"), "n/a") | {"name": "Fp77", "type": "EEG"}
+        table.write_text("\n".join([head, *rows, "\t".join(fields.values())]) + "\n", "utf-8")
+    assert tables
+    with pytest.warns(UserWarning, match="recording has not: Fp77"):
+        result = ta.study(root, tmp_path / "out", subjects="01", **CUT, **GRID)
+    assert result[0].state == "done"
+    assert "Fp77" in result[0].message

@@ -16,6 +16,7 @@ from study_trees import (
     places,
     samples,
     write_bdf,
+    write_brainvision,
     write_edf,
     write_eeglab,
     write_tables,
@@ -67,9 +68,11 @@ def _write_all(root: Path) -> None:
     """Write one recording of each kind; tables where mne-bids asks for them."""
     eeg = root / "sub-01" / "eeg"
     write_bdf(eeg / "sub-01_task-bdf_eeg.bdf", samples(1))
+    write_edf(eeg / "sub-01_task-edf_eeg.edf", samples(4))
+    write_brainvision(eeg / "sub-01_task-vhdr_eeg.vhdr", samples(5))
     write_eeglab(eeg / "sub-01_task-fdt_eeg.set", samples(2), has_fdt=True)
     write_eeglab(eeg / "sub-01_task-set_eeg.set", samples(3), has_fdt=False)
-    for task in ("bdf", "fdt", "set"):
+    for task in ("bdf", "edf", "fdt", "set", "vhdr"):
         write_tables(eeg, f"sub-01_task-{task}", "sub-01", "F3" if task == "fdt" else "")
     meg = root / "sub-01" / "meg"
     meg.mkdir()
@@ -89,8 +92,8 @@ def test_every_format_is_read_as_mne_bids_reads_it(tmp_path: Path) -> None:
     assert (root / "sub-01/meg/sub-01_task-parts_split-02_meg.fif").exists()
     result = ta.study(root, tmp_path / "out", **CUT, **GRID, event=["go", "stop"],
                       baseline="none", with_reports=False)
-    assert [r.task for r in result] == ["bdf", "fdt", "set", "mixed", "parts"]
-    assert [r.state for r in result] == ["done"] * 5, [r.message for r in result]
+    assert [r.task for r in result] == ["bdf", "edf", "fdt", "set", "vhdr", "mixed", "parts"]
+    assert [r.state for r in result] == ["done"] * 7, [r.message for r in result]
     for recording in result:
         source = mne_bids.BIDSPath(subject="01", task=recording.task, root=root,
                                    datatype=recording.datatype)

@@ -50,7 +50,7 @@ static void sidecars_are_honoured(void **state)
     assert_int_equal(channels[2].type, TESS_AUTOREJECT_EOG);
     assert_true(fabs(channels[0].loc[1] - 0.085) < 1e-12);
     assert_contains(info->notes, "1 types and 1 bad channels taken");
-    assert_contains(info->notes, "not in the recording: Other");
+    assert_contains(info->notes, "rows of channels that the recording has not: Other");
     assert_contains(info->notes, "3 events taken instead");
     assert_contains(info->notes, "sub-01_electrodes.tsv: positions taken");
     tess_autoreject_epochs_close(epochs);

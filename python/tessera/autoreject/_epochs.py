@@ -14,6 +14,7 @@ from tessera import _core
 from tessera._lib import Session, warn
 from tessera._tables import FROM_TABLE, from_table
 from tessera.autoreject._device import cuda_index
+from tessera.autoreject._gpu_arrays import in_single
 from tessera.autoreject._sensors import (
     SOLVABLE,
     Ints,
@@ -71,6 +72,7 @@ class Recording:
             return self.handle
         data = self.data
         if cuda_index(data) is not None:
+            data = in_single(data) if precision == "float32" else data
             return _core.autoreject_epochs(
                 context, data, self.sensors.for_core(), self.sampling_hz, self.tmin
             )

@@ -84,6 +84,13 @@ def as_kind_of(x: Any, like: Any) -> Any:
     return x.astype(like.dtype)
 
 
+def in_single(x: Any) -> Any:
+    """Return x in single precision where it is."""
+    if library_of(x) == "torch":
+        return x.to(importlib.import_module("torch").float32)
+    return x.astype(np.float32)
+
+
 def rows_of(x: Any, axis: int) -> Any:
     """Return x in single or double precision with an axis moved to the end, contiguous."""
     if "complex" in str(x.dtype):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tessera import _core
-from tessera._lib import Session
+from tessera._lib import Session, warn
 from tessera._progress import ProgressLike, callback
 from tessera.autoreject.reject_log import RejectLog
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tessera.autoreject.autoreject import AutoReject
 
+_WARNING = re.compile(r" \[autoreject\.[a-z-]+\]$")
 _PathLike = str | os.PathLike[str]
 _Labels = str | int | Iterable[str | int] | None
 
@@ -260,22 +262,32 @@ def study(
     tmax: float | None = None,
     window: float | None = None,
     overlap: float | None = None,
+    sampling_hz: float | None = None,
     keep_annotated: bool | None = None,
+    proj: bool | None = None,
     consensus: ArrayLike | None = None,
     n_interpolate: ArrayLike | None = None,
     cv: int | Literal["auto"] | None = None,
     n_splits: int | Literal["auto"] | None = None,
     search: str | None = None,
     rho_mode: str | None = None,
+    augment: bool | None = None,
+    meg_dots: str | None = None,
+    compat_types: bool | None = None,
     seed: int | None = None,
     keep_bad: bool | None = None,
+    drop_partial: bool | None = None,
+    double_precision: bool | None = None,
     with_reports: bool | None = None,
+    report_epochs: int | None = None,
+    report_size: int | str | None = None,
     at_a_time: int | None = None,
     outlier_z: float | None = None,
     overwrite: bool = False,
     resume: bool = False,
     dry_run: bool = False,
     checkpoint: _PathLike | None = None,
+    checkpoint_every: float | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     device: str | None = None,
@@ -309,8 +321,12 @@ def study(
         As of :func:`read_epochs`.
     tmin, tmax, window, overlap : float, optional
         Seconds of an epoch around its event, or of windows one after another.
+    sampling_hz : float, optional
+        Sampling rate of files that do not say it.
     keep_annotated : bool, optional
         Keep epochs that touch an annotation starting with bad.
+    proj : bool, optional
+        Apply the projectors of the files, as MNE does; default True.
     consensus, n_interpolate : array, optional
         Values to try.
     cv, n_splits : int or 'auto', optional
@@ -320,12 +336,24 @@ def study(
         How thresholds are searched for.
     rho_mode : {'independent', 'cumulative'}, optional
         As of :class:`AutoReject`.
+    augment : bool, optional
+        Let the threshold search also see every channel predicted from the others; default True.
+    meg_dots : {'direct', 'table'}, optional
+        As of :class:`AutoReject`.
+    compat_types : bool, optional
+        Treat hbo, hbr, ecog and seeg as the original does.
     seed : int, optional
         Of the splits.
-    keep_bad : bool, optional
-        Keep bad epochs in the files.
+    keep_bad, drop_partial : bool, optional
+        Keep bad epochs in the files; drop those, too, that keep bad channels after repair.
+    double_precision : bool, optional
+        Store samples in double precision.
     with_reports : bool, optional
         Write a page for each recording; default True.
+    report_epochs : int, optional
+        Epochs that a page shows sample by sample.
+    report_size : int or str, optional
+        About how many bytes, or text such as '8M', of a page these may take.
     at_a_time : int, optional
         Recordings worked on at a time; default: as many as threads and memory allow.
     outlier_z : float, optional
@@ -336,6 +364,8 @@ def study(
         Only find the recordings and plan.
     checkpoint : path, optional
         Folder where the state of long fits is kept, too.
+    checkpoint_every : float, optional
+        Least seconds between two of these; default 60.
     threads : int, optional
         Default: see :func:`tessera.set_num_threads`. Results do not depend on it.
     memory_limit : int or str, optional
@@ -360,10 +390,28 @@ def study(
     options = {
         "study": _given(with_reports=with_reports, at_a_time=at_a_time, outlier_z=outlier_z),
         "epochs": _given(
-            tmin=tmin, tmax=tmax, window=window, overlap=overlap, keep_annotated=keep_annotated
+            tmin=tmin,
+            tmax=tmax,
+            window=window,
+            overlap=overlap,
+            sampling_hz=sampling_hz,
+            keep_annotated=keep_annotated,
+            proj=proj,
         ),
-        "fit": _given(search=search, rho_mode=rho_mode, n_split=splits, n_fold=folds, seed=seed),
-        "transform": _given(keep_bad=keep_bad),
+        "fit": _given(
+            search=search,
+            rho_mode=rho_mode,
+            augment=augment,
+            meg_dots=meg_dots,
+            compat_types=compat_types,
+            n_split=splits,
+            n_fold=folds,
+            seed=seed,
+        ),
+        "transform": _given(
+            keep_bad=keep_bad, drop_partial=drop_partial, double_precision=double_precision
+        ),
+        "report": _given(report_epochs=report_epochs, report_size=report_size),
     }
     texts = {
         "subjects": _joined("subjects", subjects),
@@ -395,10 +443,15 @@ def study(
             consensus=grids[0],
             n_interpolate=grids[1],
             checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
             overwrite=overwrite,
             resume=resume,
             progress=show,
         )
         if not dry_run:
             _core.autoreject_study_run(context, handle, progress=show)
-        return _result(Path(output), _core.autoreject_study_info(handle))
+        result = _result(Path(output), _core.autoreject_study_info(handle))
+    for note in result.notes:
+        if _WARNING.search(note):
+            warn(note)
+    return result

@@ -85,6 +85,16 @@ static void take_channel(const table *t, tess_autoreject_channel *channel, int64
     }
 }
 
+// One that the file has and that could not be taken along.
+static bool is_left_out(const tess_autoreject_epochs *epochs, const char *name)
+{
+    bool is_there = false;
+    for (int64_t i = 0; i < epochs->n_left_out; i++) {
+        is_there = is_there || strcmp(epochs->left_out[i], name) == 0;
+    }
+    return is_there;
+}
+
 // continuous NULL: the file holds epochs.
 static tess_status read_channels(tess_context *ctx, const char *path,
                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
@@ -111,7 +121,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
             take_channel(&t, channel, &n_type, &n_bad);
             n_unit += takes_units &&
                       continuous->take_unit(continuous->impl, channel - channels, cell(&t, 3));
-        } else if (name[0]) {
+        } else if (name[0] && !is_left_out(epochs, name)) {
             tess_ar_names_add(&unknown, name);
         }
     }
@@ -124,7 +134,9 @@ static tess_status read_channels(tess_context *ctx, const char *path,
                             n_unit);
     }
     if (unknown.n > 0) {
-        tess_ar_epochs_note(epochs, "%s: not in the recording: %s", path, unknown.text);
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
+                            "%s: rows of channels that the recording has not: %s", path,
+                            unknown.text);
     }
     tess_ar_text_close(&t.text);
     return TESS_OK;

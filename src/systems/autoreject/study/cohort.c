@@ -86,15 +86,43 @@ static tess_status make_rows(tess_ar_cohort *c)
     return TESS_OK;
 }
 
-tess_status tess_ar_study_group(tess_autoreject_study *s)
+static tess_status tell_outliers(tess_autoreject_study *s, const tess_ar_cohort *c)
 {
-    tess_ar_cohort c = {.study = s, .memory = &s->memory};
+    const char **outliers =
+        tess_blocks_alloc(&s->memory, c->n_outlier, sizeof *outliers, "the group");
+    if (!outliers) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < c->n_outlier; i++) {
+        outliers[i] = tess_ar_study_text(s, c->outliers[i]);
+        if (!outliers[i]) {
+            return TESS_E_MEMORY;
+        }
+    }
+    s->info.n_outlier = c->n_outlier;
+    s->info.outliers = outliers;
+    return TESS_OK;
+}
+
+static tess_status tell_group(tess_autoreject_study *s, tess_autoreject_study *all)
+{
+    tess_ar_cohort c = {.study = all, .memory = &all->memory};
     TESS_TRY(make_rows(&c));
     TESS_TRY(tess_ar_cohort_sensors(&c));
     TESS_TRY(tess_ar_cohort_judge(&c));
-    s->info.n_outlier = c.n_outlier;
-    s->info.outliers = c.outliers;
+    TESS_TRY(tell_outliers(s, &c));
     TESS_TRY(tess_ar_cohort_write_tables(&c));
     TESS_TRY(tess_ar_cohort_write_json(&c));
     return tess_ar_cohort_write_page(&c);
+}
+
+tess_status tess_ar_study_group(tess_autoreject_study *s)
+{
+    tess_autoreject_study all;
+    tess_status status = tess_ar_study_whole(s, &all);
+    if (status == TESS_OK) {
+        status = tell_group(s, &all);
+    }
+    tess_ar_study_whole_free(&all);
+    return status;
 }

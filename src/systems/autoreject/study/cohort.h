@@ -63,6 +63,12 @@ typedef struct tess_ar_cohort {
     int64_t n_outlier;
 } tess_ar_cohort;
 
+// whole.c: the same study with what earlier runs of it finished in the folder; all is freed by
+// the second, also after a failure.
+TESS_MUST_CHECK tess_status tess_ar_study_whole(tess_autoreject_study *study,
+                                                tess_autoreject_study *all);
+void tess_ar_study_whole_free(tess_autoreject_study *all);
+
 // Everything of the group: what it is, its tables, its page.
 TESS_MUST_CHECK tess_status tess_ar_study_group(tess_autoreject_study *study);
 

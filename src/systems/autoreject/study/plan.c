@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "systems/autoreject/study/study.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,27 @@ static tess_status plan_fit(tess_context *ctx, const tess_autoreject_study *s,
     config.picks = picks;
     config.n_pick = n_pick;
     return tess_autoreject_fit_get_plan(ctx, epochs, &config, plan, sizeof *plan);
+}
+
+// The line that speaks of channels.tsv, which is wrong for all who use the tree.
+static tess_status keep_warning(tess_autoreject_study *s, tess_ar_study_item *item,
+                                const char *notes)
+{
+    int64_t n_warning = 0;
+    char id[64];
+    char line[1024];
+    snprintf(id, sizeof id, " [%s]", tess_warnings(&n_warning)[TESS_W_AUTOREJECT_TABLE].id);
+    const char *found = strstr(notes, id);
+    if (!found || item->table_warning) {
+        return TESS_OK;
+    }
+    const char *begin = found;
+    while (begin > notes && begin[-1] != '\n') {
+        begin--;
+    }
+    snprintf(line, sizeof line, "%.*s%s", (int)(found - begin), begin, id);
+    item->table_warning = tess_ar_study_text(s, line);
+    return item->table_warning ? TESS_OK : TESS_E_MEMORY;
 }
 
 // Opens an item to see its size and what a fit of it would take.
@@ -28,6 +50,9 @@ static tess_status look(tess_context *ctx, tess_autoreject_study *s, tess_ar_stu
         item->info->n_epoch = info->n_epoch;
         item->info->n_chan = n_pick;
         item->info->n_time = info->n_time;
+        status = keep_warning(s, item, info->notes);
+    }
+    if (status == TESS_OK) {
         status = plan_fit(ctx, s, epochs, picks, n_pick, plan);
     }
     if (picks) {
@@ -147,5 +172,10 @@ tess_status tess_ar_study_plan(tess_autoreject_study *s)
                                      .wanted = is_todo,
                                      .fn = look_once};
     TESS_TRY(tess_ar_study_each(s, &work));
+    for (int64_t i = 0; i < s->n; i++) {
+        if (s->items[i].table_warning) {
+            tess_ar_study_note(s, "%s", s->items[i].table_warning);
+        }
+    }
     return choose(s);
 }

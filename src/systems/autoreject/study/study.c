@@ -122,7 +122,9 @@ static tess_status run(tess_autoreject_study *s)
     const tess_status status = tess_ar_study_each(s, &work);
     tess_ar_study_tell(s);
     TESS_TRY(status);
-    return tess_ar_study_group(s);
+    TESS_TRY(tess_ar_study_group(s));
+    tess_ar_study_tell(s); // of whom the group has no place for
+    return TESS_OK;
 }
 
 tess_status tess_autoreject_study_run(tess_autoreject_study *s)

@@ -7,6 +7,7 @@
 //   recording.c  one recording from its file to its results
 //   record.c     the side-car of its epochs, by which it is known to be done and the group is told
 //   run.c        several at a time
+//   whole.c      those of the group: of this run and of earlier ones
 //   cohort.h     what the recordings are together
 #ifndef TESS_AUTOREJECT_STUDY_H
 #define TESS_AUTOREJECT_STUDY_H
@@ -22,6 +23,7 @@ enum { TESS_AR_STUDY_PATH = 4096 };
 typedef struct tess_ar_study_item {
     tess_autoreject_study_recording *info; // among those of the study
     char inputs[33];                       // digest of its files
+    const char *table_warning;             // of its channels.tsv; NULL: none
     bool is_record_read;
     tess_ar_record record; // of what is done
 } tess_ar_study_item;
