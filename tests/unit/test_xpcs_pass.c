@@ -128,7 +128,7 @@ static void interrupted_passes_go_on_to_the_same_bits(void **state)
     assert_true(pass.seconds > 0);
     const size_t n_byte = (size_t)pass.n_sum * sizeof *want;
     // A device that has the records goes over all of them at once.
-    pass.leaves_per_call = pass.leaves_per_call < 3 ? pass.leaves_per_call : 3;
+    pass.there.most_leaves = pass.there.most_leaves < 3 ? pass.there.most_leaves : 3;
     for (int stop = 1; stop < 5; stop++) {
         int countdown = stop;
         pass.between = stop_at;
@@ -167,9 +167,9 @@ static void stretches_of_a_chunk_change_no_bit(void **state)
     double want[MAX_SUM], got[MAX_SUM];
     assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
     assert_ok(tess_xp_pass_run(&pass, &f.point, want));
-    const int64_t all = pass.leaves_per_call;
+    const int64_t all = pass.there.most_leaves;
     assert_true(all == 9 || !f.ctx->device->shares_host_memory);
-    for (pass.leaves_per_call = 1; pass.leaves_per_call < all; pass.leaves_per_call++) {
+    for (pass.there.most_leaves = 1; pass.there.most_leaves < all; pass.there.most_leaves++) {
         assert_ok(tess_xp_pass_run(&pass, &f.point, got));
         assert_memory_equal(got, want, (size_t)pass.n_sum * sizeof *want);
     }

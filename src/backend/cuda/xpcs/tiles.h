@@ -66,7 +66,7 @@ __device__ inline xp_tile xp_tile_after(int64_t n_frame, xp_tile tile)
 }
 
 // Bytes of a record of RUN columns.
-__device__ inline int64_t xp_record_bytes(int64_t n_angle, int item_bytes, int has_sigma)
+__host__ __device__ inline int64_t xp_record_bytes(int64_t n_angle, int item_bytes, int has_sigma)
 {
     const int64_t bytes = n_angle * (TESS_STAGE_XPCS_HEAD * int64_t(sizeof(double)) +
                                      TESS_STAGE_XPCS_RUN * (item_bytes + (has_sigma ? 8 : 0)));

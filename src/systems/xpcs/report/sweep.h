@@ -1,38 +1,16 @@
 // One look at every point, in bounded memory: what pictures and charts need.
 //
-// Sums are taken in the order of the tiles, so that the pictures are the same for any residency.
+// Sums are taken in the order of the tiles, so that the pictures are the same for any residency; on
+// a GPU they differ by rounding.
 #ifndef TESS_XPCS_REPORT_SWEEP_H
 #define TESS_XPCS_REPORT_SWEEP_H
 
 #include "base/blocks.h"
+#include "stage/xpcs_sweep.h"
 #include "systems/xpcs/result/fitted.h"
 #include "systems/xpcs/store/store.h"
 
-enum {
-    TESS_XP_SWEEP_LAGS = 4,   // of cuts along the age
-    TESS_XP_SWEEP_AGES = 120, // points of such a cut, at most
-    TESS_XP_SWEEP_BARS = 96   // of the histogram
-};
-
-// Residuals beyond so many sigma are counted, not drawn.
-#define TESS_XP_SWEEP_RANGE 6.0
-
-typedef struct tess_xp_sum {
-    double measured;
-    double fitted;
-    double residual; // in sigma
-    double squares;  // of residuals
-    int64_t n;
-} tess_xp_sum;
-
-// A pixel of the maps.
-typedef struct tess_xp_cell {
-    double measured;
-    double fitted;   // of all pairs of frames
-    double residual; // in sigma
-    int32_t n;       // measured points
-    int32_t n_pair;
-} tess_xp_cell;
+enum { TESS_XP_SWEEP_AGES = 120 }; // points of a cut along the age, at most
 
 // Of all points of some sweeps, in sigma.
 typedef struct tess_xp_residuals {
@@ -63,8 +41,8 @@ typedef struct tess_xp_sweep {
     tess_xp_sum *lags;   // [n_angle][n_frame] by j - i
     int64_t age_lags[TESS_XP_SWEEP_LAGS];
     int64_t n_age;
-    tess_xp_sum *ages;            // [n_angle][LAGS][n_age]
-    tess_xp_residuals *residuals; // [n_angle], so that sums do not depend on groups and threads
+    tess_xp_sum *ages; // [n_angle][LAGS][n_age]
+    int64_t *bars;     // [n_angle][TESS_XP_SWEEP_BARS + 1], those beyond last
 } tess_xp_sweep;
 
 TESS_MUST_CHECK tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *out);
