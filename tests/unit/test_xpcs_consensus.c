@@ -153,6 +153,7 @@ static void check_consensus(int64_t seed)
     assert_ok(tess_xpcs_combine(g.ctx, all, N_SHARD, &config, &both[1]));
     const tess_xpcs_posterior_info *want = tess_xpcs_posterior_get_info(whole);
     check_near(tess_xpcs_posterior_get_info(both[0]), want);
+    assert_null(strstr(tess_xpcs_posterior_get_info(both[0])->warnings, "skewed"));
     for (int way = 0; way < 2; way++) {
         const tess_xpcs_posterior_info *got = tess_xpcs_posterior_get_info(both[way]);
         assert_int_equal(got->method, TESS_XPCS_METHOD_CONSENSUS);

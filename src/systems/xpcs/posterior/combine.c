@@ -137,24 +137,6 @@ static bool measure(tess_xp_combine *c, int64_t shard)
 
 // ---- Together -----------------------------------------------------------------------------------
 
-// Solves for x [n] with the root of the sum of all precisions.
-static void solve(const tess_xp_combine *c, double *x)
-{
-    const int64_t n = c->n;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < i; k++) {
-            x[i] -= c->root[i * n + k] * x[k];
-        }
-        x[i] /= c->root[i * n + i];
-    }
-    for (int64_t i = n - 1; i >= 0; i--) {
-        for (int64_t k = i + 1; k < n; k++) {
-            x[i] -= c->root[k * n + i] * x[k];
-        }
-        x[i] /= c->root[i * n + i];
-    }
-}
-
 // to += precision of the shard times x.
 static void add_weighted(const tess_xp_combine *c, int64_t shard, const double *x, double *to)
 {
@@ -183,17 +165,8 @@ static bool find_whole(tess_xp_combine *c, double *mu)
     if (!tess_cholesky(c->root, n)) {
         return false;
     }
-    solve(c, mu);
+    tess_xp_combine_solve(c, mu);
     return true;
-}
-
-static int64_t n_used(const tess_xp_combine *c)
-{
-    int64_t n = 0;
-    for (int64_t s = 0; s < c->n_shard; s++) {
-        n += c->is_used[s];
-    }
-    return n;
 }
 
 static int by_value(const void *a, const void *b)
@@ -228,7 +201,7 @@ static double distance_of(const tess_xp_combine *c, int64_t shard, const double 
 // Drops shards that lie too far out, by the median of their distances.
 static tess_status filter(tess_xp_combine *c, double *mu)
 {
-    const int64_t n = n_used(c);
+    const int64_t n = tess_xp_combine_n_used(c);
     double *far =
         tess_blocks_alloc(&c->blocks, 3 * c->n_shard + 2 * c->n, sizeof(double), "shards");
     if (!far) {
@@ -298,24 +271,25 @@ static void share_precision(tess_xp_combine *c)
             sum += c->is_used[s] ? c->precision[s * size + k] : 0;
         }
         for (int64_t s = 0; s < c->n_shard; s++) {
-            c->precision[s * size + k] = sum / (double)n_used(c);
+            c->precision[s * size + k] = sum / (double)tess_xp_combine_n_used(c);
         }
     }
 }
 
 static tess_status judge(tess_xp_combine *c)
 {
-    const double share = (double)n_used(c) / (double)c->n_shard;
-    if (share < 0.5 * c->config.min_success || n_used(c) == 0) {
+    const double share = (double)tess_xp_combine_n_used(c) / (double)c->n_shard;
+    if (share < 0.5 * c->config.min_success || tess_xp_combine_n_used(c) == 0) {
         const char *first = c->warnings.chars ? c->warnings.chars : ""; // of many, line by line
         TESS_FAIL(TESS_E_NUMERIC,
                   "only %lld of %lld shards can be used; sample fewer shards, or with more draws; "
                   "%.*s",
-                  (long long)n_used(c), (long long)c->n_shard, (int)strcspn(first, "\n"), first);
+                  (long long)tess_xp_combine_n_used(c), (long long)c->n_shard,
+                  (int)strcspn(first, "\n"), first);
     }
     if (share < c->config.min_success) {
-        tess_text_printf(&c->warnings, "only %lld of %lld shards were used\n", (long long)n_used(c),
-                         (long long)c->n_shard);
+        tess_text_printf(&c->warnings, "only %lld of %lld shards were used\n",
+                         (long long)tess_xp_combine_n_used(c), (long long)c->n_shard);
     }
     return TESS_OK;
 }
@@ -323,7 +297,7 @@ static tess_status judge(tess_xp_combine *c)
 // Every number of the vector by itself, as the original does it: precisions clipped, fresh normals.
 static tess_status draw_upstream(tess_xp_combine *c, double *x)
 {
-    const int64_t m = n_used(c);
+    const int64_t m = tess_xp_combine_n_used(c);
     double *room = tess_blocks_alloc(&c->blocks, 3 * c->n_shard, sizeof(double), "shards");
     const tess_philox_stream stream = tess_philox_open((uint64_t)c->config.seed, 0, COMBINE);
     if (!room) {
@@ -379,22 +353,6 @@ static tess_status draw_upstream(tess_xp_combine *c, double *x)
     return TESS_OK;
 }
 
-// How far the whole lies from the average, shift [n]: shards know theta, in these coordinates each
-// has the volume of theta in its density, and only one of them should; and they are not normal.
-static void find_shift(const tess_xp_combine *c, const double *mu, double *shift)
-{
-    tess_xp_place place;
-    tess_xp_coords_place(&c->coords, mu, &place);
-    memset(shift, 0, (size_t)c->n * sizeof *shift);
-    for (int64_t k = 0; k < c->coords.n; k++) {
-        shift[k] = -(double)(n_used(c) - 1) * place.volume_slope[k];
-    }
-    if (c->is_nearly_normal) {
-        tess_xp_combine_skew(c, mu, shift);
-    }
-    solve(c, shift);
-}
-
 // Scott's average: every shard's draw by its precision.
 static void draw_whole(const tess_xp_combine *c, const double *shift, double *x)
 {
@@ -405,7 +363,7 @@ static void draw_whole(const tess_xp_combine *c, const double *shift, double *x)
                 add_weighted(c, s, c->x + (s * c->n_draw + i) * c->n, x + i * c->n);
             }
         }
-        solve(c, x + i * c->n);
+        tess_xp_combine_solve(c, x + i * c->n);
         for (int64_t k = 0; k < c->n; k++) {
             x[i * c->n + k] += shift[k];
         }
@@ -491,7 +449,7 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     c->n_draw = tess_xp_combine_info(c, 0)->n_chain * tess_xp_combine_info(c, 0)->n_draw;
     TESS_TRY(take_room(c));
     double *x = tess_blocks_alloc(&c->blocks, c->n_draw * c->n, sizeof *x, "draws");
-    double *mu = tess_blocks_alloc(&c->blocks, 2 * c->n, sizeof *mu, "a mean");
+    double *mu = tess_blocks_alloc(&c->blocks, 5 * c->n, sizeof *mu, "a mean");
     if (!x || !mu) {
         return TESS_E_MEMORY;
     }
@@ -512,7 +470,7 @@ static tess_status run(tess_xp_combine *c, tess_xpcs_posterior **out)
     if (c->config.is_robust_upstream) {
         TESS_TRY(draw_upstream(c, x));
     } else {
-        find_shift(c, mu, mu + c->n);
+        tess_xp_combine_shift(c, mu, mu + c->n, mu + 2 * c->n);
         draw_whole(c, mu + c->n, x);
     }
     TESS_TRY(create(c, out));

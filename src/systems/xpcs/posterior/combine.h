@@ -17,7 +17,8 @@ typedef struct tess_xp_combine {
     int64_t n_draw; // of each shard, all chains
     tess_blocks blocks;
     uint8_t *is_used;
-    bool is_nearly_normal; // shards are, so that their third moments say how they are not
+    double skewness;       // norm of the shards' third moments
+    bool is_nearly_normal; // so small that an expansion in them holds
     double *x;             // [n_shard][n_draw][n]
     double *mean;          // [n_shard][n]
     double *precision;     // [n_shard][n][n]
@@ -46,11 +47,26 @@ typedef struct tess_xp_shape {
     double third[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
 } tess_xp_shape;
 
+typedef enum tess_xp_part {
+    TESS_XP_ALL_DRAWS = 0,
+    TESS_XP_FIRST_HALF = 1,
+    TESS_XP_SECOND_HALF = 2
+} tess_xp_part;
+
 // False: they span no space.
-bool tess_xp_combine_shape(const tess_xp_combine *combine, int64_t shard, tess_xp_shape *out);
+bool tess_xp_combine_shape(const tess_xp_combine *combine, int64_t shard, tess_xp_part part,
+                           tess_xp_shape *out);
 // Adds to the slope [coords.n] of the whole's log density at mu, the average of the shards, what
-// their third moments do.
-void tess_xp_combine_skew(const tess_xp_combine *combine, const double *mu, double *slope);
+// their third moments, by part of the draws, do.
+void tess_xp_combine_skew(const tess_xp_combine *combine, const double *mu, tess_xp_part part,
+                          double *slope);
+// How far the whole lies from the average, shift [n]: shards know theta, in these coordinates each
+// has the volume of theta in its density, and only one of them should; and they are not normal.
+// room [3 n]. Warns of what may be left.
+void tess_xp_combine_shift(tess_xp_combine *combine, const double *mu, double *shift, double *room);
+// Solves for x [n] with the root of the sum of all precisions.
+void tess_xp_combine_solve(const tess_xp_combine *combine, double *x);
+int64_t tess_xp_combine_n_used(const tess_xp_combine *combine);
 // Why the draws of a shard cannot be used, its vectors x being there; NULL: they can.
 const char *tess_xp_combine_fault(const tess_xp_combine *combine, int64_t shard);
 

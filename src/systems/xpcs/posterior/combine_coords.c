@@ -11,8 +11,11 @@
 
 enum { N_JUDGED = 16 }; // shards: more would say the same
 
-// Sum of the squares of a shard's third moments up to which an expansion in them is taken to hold.
-static const double MOST_SKEWNESS = 0.2;
+// Norm of the third moments T up to which an expansion in them is made. To that order a shard of
+// unit covariance has a log density with the curvature -1 + T z, and the shards' tilts spread over
+// about one deviation z: below 1 it stays a hill everywhere there, and terms get smaller with the
+// order. (The norm of all numbers of T is at least that of T z for any z of length 1.)
+static const double MOST_SKEWNESS = 1;
 
 void tess_xp_combine_coords(tess_xp_combine *c, bool is_bent)
 {
@@ -46,19 +49,27 @@ void tess_xp_combine_take(tess_xp_combine *c, int64_t shard)
     }
 }
 
-// Sum of the squares of all third moments of a shard, made of unit covariance: 0 if it is normal.
-static double skewness(const tess_xp_combine *c, int64_t shard)
+// Norm of the third moments that the first n shards have in common: those of one shard's draws are
+// noisy, and the noise of n^3 numbers adds up. Infinite where draws span no space.
+static double skewness(tess_xp_combine *c, int64_t n_shard)
 {
-    const int64_t n = c->coords.n;
-    tess_xp_shape shape;
-    double sum = 0;
-    if (!tess_xp_combine_shape(c, shard, &shape)) {
-        return (double)INFINITY;
+    const int64_t size = c->coords.n * c->coords.n * c->coords.n;
+    double third[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD * TESS_XP_MAX_COORD] = {0};
+    double squares = 0;
+    for (int64_t s = 0; s < n_shard; s++) {
+        tess_xp_shape shape;
+        tess_xp_combine_take(c, s);
+        if (!tess_xp_combine_shape(c, s, TESS_XP_ALL_DRAWS, &shape)) {
+            return (double)INFINITY;
+        }
+        for (int64_t k = 0; k < size; k++) {
+            third[k] += shape.third[k] / (double)n_shard;
+        }
     }
-    for (int64_t j = 0; j < n * n * n; j++) {
-        sum += shape.third[j] * shape.third[j];
+    for (int64_t k = 0; k < size; k++) {
+        squares += third[k] * third[k];
     }
-    return sum;
+    return sqrt(squares);
 }
 
 void tess_xp_combine_choose(tess_xp_combine *c)
@@ -67,11 +78,9 @@ void tess_xp_combine_choose(tess_xp_combine *c)
     const int64_t n = c->n_shard < N_JUDGED ? c->n_shard : N_JUDGED;
     for (int is_bent = 0; is_bent < 2; is_bent++) {
         tess_xp_combine_coords(c, is_bent);
-        for (int64_t s = 0; s < n; s++) {
-            tess_xp_combine_take(c, s);
-            found[is_bent] += skewness(c, s);
-        }
+        found[is_bent] = skewness(c, n);
     }
     tess_xp_combine_coords(c, found[1] < found[0]);
-    c->is_nearly_normal = fmin(found[0], found[1]) < MOST_SKEWNESS * (double)n;
+    c->skewness = fmin(found[0], found[1]);
+    c->is_nearly_normal = c->skewness < MOST_SKEWNESS;
 }

@@ -11,21 +11,21 @@
 
 #include <string.h>
 
-static bool find_root(const tess_xp_combine *c, const double *x, tess_xp_shape *out)
+static bool find_root(const tess_xp_combine *c, const double *x, int64_t n_draw, tess_xp_shape *out)
 {
     const int64_t n = c->coords.n;
     memset(out->mean, 0, sizeof out->mean);
     memset(out->root, 0, sizeof out->root);
-    for (int64_t i = 0; i < c->n_draw; i++) {
+    for (int64_t i = 0; i < n_draw; i++) {
         for (int64_t k = 0; k < n; k++) {
-            out->mean[k] += x[i * c->n + k] / (double)c->n_draw;
+            out->mean[k] += x[i * c->n + k] / (double)n_draw;
         }
     }
-    for (int64_t i = 0; i < c->n_draw; i++) {
+    for (int64_t i = 0; i < n_draw; i++) {
         for (int64_t j = 0; j < n; j++) {
             for (int64_t k = 0; k < n; k++) {
                 out->root[j * n + k] += (x[i * c->n + j] - out->mean[j]) *
-                                        (x[i * c->n + k] - out->mean[k]) / (double)c->n_draw;
+                                        (x[i * c->n + k] - out->mean[k]) / (double)n_draw;
             }
         }
     }
@@ -44,21 +44,24 @@ static void whiten(const tess_xp_shape *shape, int64_t n, const double *x, doubl
     }
 }
 
-bool tess_xp_combine_shape(const tess_xp_combine *c, int64_t shard, tess_xp_shape *out)
+bool tess_xp_combine_shape(const tess_xp_combine *c, int64_t shard, tess_xp_part part,
+                           tess_xp_shape *out)
 {
     const int64_t n = c->coords.n;
-    const double *x = c->x + shard * c->n_draw * c->n;
-    if (!find_root(c, x, out)) {
+    const int64_t first = part == TESS_XP_SECOND_HALF ? c->n_draw / 2 : 0;
+    const int64_t n_draw = part == TESS_XP_FIRST_HALF ? c->n_draw / 2 : c->n_draw - first;
+    const double *x = c->x + (shard * c->n_draw + first) * c->n;
+    if (!find_root(c, x, n_draw, out)) {
         return false;
     }
     memset(out->third, 0, sizeof out->third);
-    for (int64_t i = 0; i < c->n_draw; i++) {
+    for (int64_t i = 0; i < n_draw; i++) {
         double z[TESS_XP_MAX_COORD];
         whiten(out, n, x + i * c->n, z);
         for (int64_t j = 0; j < n; j++) {
             for (int64_t k = 0; k < n; k++) {
                 for (int64_t l = 0; l < n; l++) {
-                    out->third[(j * n + k) * n + l] += z[j] * z[k] * z[l] / (double)c->n_draw;
+                    out->third[(j * n + k) * n + l] += z[j] * z[k] * z[l] / (double)n_draw;
                 }
             }
         }
@@ -89,14 +92,15 @@ static void add_slope(const tess_xp_shape *shape, const double *third, int64_t n
     }
 }
 
-void tess_xp_combine_skew(const tess_xp_combine *c, const double *mu, double *slope)
+void tess_xp_combine_skew(const tess_xp_combine *c, const double *mu, tess_xp_part part,
+                          double *slope)
 {
     const int64_t n = c->coords.n;
     double third[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD * TESS_XP_MAX_COORD] = {0};
     tess_xp_shape shape;
     double n_used = 0;
     for (int64_t s = 0; s < c->n_shard; s++) {
-        if (c->is_used[s] && tess_xp_combine_shape(c, s, &shape)) {
+        if (c->is_used[s] && tess_xp_combine_shape(c, s, part, &shape)) {
             n_used++;
             for (int64_t k = 0; k < n * n * n; k++) {
                 third[k] += (shape.third[k] - third[k]) / n_used;
@@ -104,7 +108,7 @@ void tess_xp_combine_skew(const tess_xp_combine *c, const double *mu, double *sl
         }
     }
     for (int64_t s = 0; s < c->n_shard; s++) {
-        if (c->is_used[s] && find_root(c, c->x + s * c->n_draw * c->n, &shape)) {
+        if (c->is_used[s] && find_root(c, c->x + s * c->n_draw * c->n, c->n_draw, &shape)) {
             add_slope(&shape, third, n, 1 / n_used, mu, slope);
         }
     }
