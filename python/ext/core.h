@@ -258,6 +258,7 @@ extern PyMethodDef core_autoreject_report_methods[];
 extern PyMethodDef core_autoreject_study_methods[];
 extern PyMethodDef core_clifford_algebra_methods[];
 extern PyMethodDef core_clifford_check_methods[];
+extern PyMethodDef core_clifford_ffi_methods[];
 extern PyMethodDef core_clifford_graph_methods[];
 extern PyMethodDef core_clifford_input_methods[];
 extern PyMethodDef core_clifford_op_methods[];

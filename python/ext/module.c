@@ -38,6 +38,7 @@ static int module_exec(PyObject *module)
         core_autoreject_study_methods,
         core_clifford_algebra_methods,
         core_clifford_check_methods,
+        core_clifford_ffi_methods,
         core_clifford_graph_methods,
         core_clifford_input_methods,
         core_clifford_op_methods,

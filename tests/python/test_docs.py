@@ -130,6 +130,8 @@ def test_examples(name: str) -> None:
         pytest.skip("nothing to run")
     if "._torch" in name or name in _TORCH:
         pytest.importorskip("torch")
+    if name == "tessera.clifford.jax":
+        pytest.importorskip("jax")
     module = importlib.import_module(name)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, _ = doctest.testmod(module, optionflags=flags)
