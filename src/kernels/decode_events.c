@@ -142,25 +142,25 @@ static inline const float *bounds_at(const float *row, int32_t from, int32_t n_i
     return row + (inside > -TESS_EVENTS_BLOCK ? inside : -TESS_EVENTS_BLOCK);
 }
 
-// Four vectors of neighbouring lines.
-typedef struct line_sums {
-    v_f32 s0, s1, s2, s3;
-} line_sums;
-
-static inline line_sums sum_lines(const float *restrict rows, size_t stride,
-                                  const int32_t *restrict shift, const int32_t *restrict n_item,
-                                  size_t n_row, int32_t at, size_t from)
+// Four vectors of neighbouring lines; vectors of SVE can be no members of a struct.
+static inline void sum_lines(const float *restrict rows, size_t stride,
+                             const int32_t *restrict shift, const int32_t *restrict n_item,
+                             size_t n_row, int32_t at, size_t from, v_f32 *out0, v_f32 *out1,
+                             v_f32 *out2, v_f32 *out3)
 {
     const size_t step = v_len_f32();
-    line_sums s = {v_set1_f32(0), v_set1_f32(0), v_set1_f32(0), v_set1_f32(0)};
+    v_f32 s0 = v_set1_f32(0), s1 = s0, s2 = s0, s3 = s0;
     for (size_t k = 0; k < n_row; k++) {
         const float *x = bounds_at(rows + k * stride, at + shift[k], n_item[k]) + from;
-        s.s0 = v_add_f32(s.s0, v_load_f32(x));
-        s.s1 = v_add_f32(s.s1, v_load_f32(x + step));
-        s.s2 = v_add_f32(s.s2, v_load_f32(x + 2 * step));
-        s.s3 = v_add_f32(s.s3, v_load_f32(x + 3 * step));
+        s0 = v_add_f32(s0, v_load_f32(x));
+        s1 = v_add_f32(s1, v_load_f32(x + step));
+        s2 = v_add_f32(s2, v_load_f32(x + 2 * step));
+        s3 = v_add_f32(s3, v_load_f32(x + 3 * step));
     }
-    return s;
+    *out0 = s0;
+    *out1 = s1;
+    *out2 = s2;
+    *out3 = s3;
 }
 
 void TESS_KFN(events_bounds)(const float *restrict rows, size_t stride,
@@ -170,22 +170,23 @@ void TESS_KFN(events_bounds)(const float *restrict rows, size_t stride,
     enum { BLOCK = TESS_EVENTS_BLOCK, LINES = TESS_EVENTS_LINES };
     const size_t step = v_len_f32();
     float sum[BLOCK + 4 * V_MAX_BYTES / sizeof(float)];
+    v_f32 s0, s1, s2, s3;
     for (size_t j = 0; j < n_tile; j += BLOCK / LINES) {
         const int32_t at = first + (int32_t)(j * LINES);
         if (4 * step == BLOCK) {
-            const line_sums s = sum_lines(rows, stride, shift, n_item, n_row, at, 0);
-            out[j] = v_hmax_f32(v_max_f32(s.s0, s.s1));
+            sum_lines(rows, stride, shift, n_item, n_row, at, 0, &s0, &s1, &s2, &s3);
+            out[j] = v_hmax_f32(v_max_f32(s0, s1));
             if (j + 1 < n_tile) {
-                out[j + 1] = v_hmax_f32(v_max_f32(s.s2, s.s3));
+                out[j + 1] = v_hmax_f32(v_max_f32(s2, s3));
             }
             continue;
         }
         for (size_t i = 0; i < BLOCK; i += 4 * step) {
-            const line_sums s = sum_lines(rows, stride, shift, n_item, n_row, at, i);
-            v_store_f32(sum + i, s.s0);
-            v_store_f32(sum + i + step, s.s1);
-            v_store_f32(sum + i + 2 * step, s.s2);
-            v_store_f32(sum + i + 3 * step, s.s3);
+            sum_lines(rows, stride, shift, n_item, n_row, at, i, &s0, &s1, &s2, &s3);
+            v_store_f32(sum + i, s0);
+            v_store_f32(sum + i + step, s1);
+            v_store_f32(sum + i + 2 * step, s2);
+            v_store_f32(sum + i + 3 * step, s3);
         }
         for (size_t t = 0; t < BLOCK / LINES && j + t < n_tile; t++) {
             float most = -INFINITY;
