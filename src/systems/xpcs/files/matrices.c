@@ -233,6 +233,7 @@ tess_status tess_xp_file_matrices(struct tess_xpcs_file *file, const char *group
     }
     file->info.bins = file->bins;
     file->read = read_bin;
+    file->has_own_sources = true;
     return measure(file);
 }
 

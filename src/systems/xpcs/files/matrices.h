@@ -27,7 +27,8 @@ struct tess_xpcs_file {
     tess_source *stack;  // a data set of all matrices; NULL: each bin has its own
     void *items;         // of the stack where angles are its last axis: a row of it, or all
     bool has_all;
-    uint64_t item_bytes; // of items
+    bool has_own_sources; // read() may be called by several threads at once
+    uint64_t item_bytes;  // of items
     uint64_t row_bytes;
 };
 

@@ -6,6 +6,7 @@
 #include "systems/xpcs/files/cache.h"
 #include "systems/xpcs/files/filter.h"
 #include "systems/xpcs/files/flat.h"
+#include "systems/xpcs/files/readers.h"
 #include "systems/xpcs/files/sigma.h"
 #include "systems/xpcs/store/txc2.h"
 
@@ -21,8 +22,7 @@ typedef struct opening {
     tess_xp_selection wanted;
     tess_xp_sigma sigma;
     tess_xpcs_data *data;
-    void *matrix; // of the largest frames
-    uint64_t matrix_bytes;
+    tess_xp_matrices matrices; // of the largest frames
     // Caches hold all angles of the ring, whichever are wanted.
     bool is_cached; // the config asks for one, and the file has a layout that is worth one
     tess_xp_selection ring;
@@ -89,24 +89,6 @@ static tess_status select(opening *o)
     return tess_xp_select(o->ctx, &all, &candidates, &o->ring);
 }
 
-// A matrix and what reading one takes have to fit besides the data, or a scratch file of them.
-static tess_status take_matrix(opening *o)
-{
-    const uint64_t n = (uint64_t)o->file->bins[0].n_frame; // at most 200000
-    const uint64_t item = tess_dtype_bytes((tess_dtype)o->file->info.dtype);
-    const uint64_t limit = o->ctx->memory_limit_bytes;
-    const uint64_t bytes = n * n * item;
-    if (bytes > limit || o->file->held_bytes > limit - bytes) {
-        TESS_FAIL(TESS_E_LIMIT,
-                  "%s: reading a matrix of %" PRIu64 " frames takes %" PRIu64
-                  " bytes, the memory limit is %" PRIu64 "; raise it",
-                  o->file->path, n, bytes + o->file->held_bytes, limit);
-    }
-    o->matrix = tess_heap_alloc(&o->ctx->heap, (size_t)bytes, TESS_TAG_IO, "a matrix");
-    o->matrix_bytes = bytes;
-    return o->matrix ? TESS_OK : TESS_E_MEMORY;
-}
-
 static void note(opening *o, const char *what, const char *why)
 {
     tess_text_add(&o->notes, what);
@@ -159,12 +141,13 @@ static void give_up_cache(opening *o)
 }
 
 // Matrix as it lies in memory, frame first_frame being that of the selection's first.
-static tess_status put(opening *o, int64_t angle, int64_t bin, int64_t n_all, int64_t first_frame)
+static tess_status put(opening *o, const void *c2, int64_t angle, int64_t bin, int64_t n_all,
+                       int64_t first_frame)
 {
     const tess_xp_selection *s = &o->wanted;
     const size_t item = tess_dtype_bytes((tess_dtype)o->data->info.dtype);
     const int64_t corner = (first_frame + s->first) * (n_all + 1);
-    tess_xp_matrix matrix = {.c2 = (const char *)o->matrix + (size_t)corner * item,
+    tess_xp_matrix matrix = {.c2 = (const char *)c2 + (size_t)corner * item,
                              .row_stride = n_all,
                              .column_stride = 1,
                              .is_bad = s->is_bad ? s->is_bad + s->first : NULL,
@@ -179,41 +162,66 @@ static tess_status put(opening *o, int64_t angle, int64_t bin, int64_t n_all, in
     return tess_xp_data_put(o->data, angle, &matrix);
 }
 
-// One matrix of what is gone through: the ring where a cache is read or written, else the wanted.
-static tess_status take(opening *o, const tess_xp_selection *all, int64_t k, int64_t *n_taken)
+// One matrix of what is gone through (the ring where a cache is read or written, else the wanted)
+// to where it is wanted.
+static tess_status take(opening *o, int64_t k, int64_t bin, void *matrix, int64_t *n_taken)
 {
-    const int64_t bin = all->index[k];
     const bool is_wanted = *n_taken < o->wanted.n && o->wanted.index[*n_taken] == bin;
     const int64_t first_frame = o->cache ? 0 : o->wanted.start_frame - 1;
-    struct tess_xpcs_file *from = o->cache ? o->cache : o->file;
-    if (!is_wanted && (o->cache || !o->is_cached)) {
-        return TESS_OK;
-    }
-    tess_span span = tess_span_begin(&o->ctx->tracer, "xpcs.read");
-    const tess_status status = from->read(from, o->cache ? k : bin, o->matrix);
-    tess_span_end(&span, (double)o->matrix_bytes, 0);
-    TESS_TRY(status);
+    const struct tess_xpcs_file *from = o->cache ? o->cache : o->file;
     if (is_wanted) {
-        TESS_TRY(put(o, (*n_taken)++, bin, from->bins[0].n_frame, first_frame));
+        TESS_TRY(put(o, matrix, (*n_taken)++, bin, from->bins[0].n_frame, first_frame));
     }
-    if (o->is_cached && !o->cache && tess_xp_cache_put(&o->writer, k, o->matrix) != TESS_OK) {
+    if (o->is_cached && !o->cache && tess_xp_cache_put(&o->writer, k, matrix) != TESS_OK) {
         give_up_cache(o);
     }
     return TESS_OK;
 }
 
+// The next numbers from *k on of what is gone through that have to be read, as many as are at once;
+// n_taken of the wanted, which are in the same order, are done.
+static int64_t choose(const opening *o, const tess_xp_selection *all, int64_t n_taken, int64_t *k,
+                      int64_t *numbers)
+{
+    int64_t n = 0;
+    int64_t w = n_taken;
+    for (; *k < all->n && n < o->matrices.n; (*k)++) {
+        const bool is_wanted = w < o->wanted.n && o->wanted.index[w] == all->index[*k];
+        w += is_wanted;
+        if (is_wanted || (o->is_cached && !o->cache)) {
+            numbers[n++] = *k;
+        }
+    }
+    return n;
+}
+
 static tess_status take_all(opening *o)
 {
     const tess_xp_selection *all = o->is_cached ? &o->ring : &o->wanted;
+    struct tess_xpcs_file *from = o->cache ? o->cache : o->file;
+    const uint64_t bytes = o->matrices.matrix_bytes;
+    int64_t numbers[TESS_XP_MOST_READERS];
+    int64_t bins[TESS_XP_MOST_READERS];
     int64_t n_taken = 0;
     tess_watch watch;
-    tess_watch_begin(&watch, o->ctx, "xpcs.read", "matrices", 0, o->matrix_bytes * (uint64_t)all->n,
+    tess_watch_begin(&watch, o->ctx, "xpcs.read", "matrices", 0, bytes * (uint64_t)all->n,
                      TESS_STRATEGY_STANDARD);
-    for (int64_t k = 0; k < all->n; k++) {
-        TESS_TRY(take(o, all, k, &n_taken));
-        TESS_TRY(tess_watch_poll(&watch, k + 1, all->n));
+    for (int64_t k = 0; k < all->n;) {
+        const int64_t n = choose(o, all, n_taken, &k, numbers);
+        for (int64_t i = 0; i < n; i++) {
+            bins[i] = o->cache ? numbers[i] : all->index[numbers[i]];
+        }
+        tess_span span = tess_span_begin(&o->ctx->tracer, "xpcs.read");
+        const tess_status status = tess_xp_matrices_read(&o->matrices, from, bins, n);
+        tess_span_end(&span, (double)bytes * (double)n, 0);
+        TESS_TRY(status);
+        for (int64_t i = 0; i < n; i++) {
+            TESS_TRY(take(o, numbers[i], all->index[numbers[i]],
+                          tess_xp_matrices_at(&o->matrices, i), &n_taken));
+            TESS_TRY(tess_watch_poll(&watch, numbers[i] + 1, all->n));
+        }
     }
-    return TESS_OK;
+    return tess_watch_poll(&watch, all->n, all->n);
 }
 
 static void begin_cache(opening *o)
@@ -282,10 +290,10 @@ static tess_status read_all(opening *o)
 {
     const tess_xp_selection *s = &o->wanted;
     TESS_TRY(select(o));
-    TESS_TRY(take_matrix(o));
+    TESS_TRY(tess_xp_matrices_take(o->file, &o->matrices));
     if (o->config->filter) {
-        TESS_TRY(tess_xp_filter(o->file, o->config->filter, o->config->min_angles, o->matrix,
-                                &o->wanted, &o->notes));
+        TESS_TRY(tess_xp_filter(o->file, o->config->filter, o->config->min_angles,
+                                o->matrices.first, &o->wanted, &o->notes));
     }
     if (o->config->sigma_dataset) {
         TESS_TRY(tess_xp_sigma_open(o->file, o->config->sigma_dataset, &o->sigma));
@@ -300,6 +308,7 @@ static tess_status read_all(opening *o)
     if (o->is_cached && !o->cache) {
         begin_cache(o);
     }
+    tess_xp_matrices_widen(&o->matrices, o->cache ? o->cache : o->file);
     TESS_TRY(take_all(o));
     TESS_TRY(tess_xp_file_check(o->file));
     TESS_TRY(o->cache ? tess_xp_file_check(o->cache) : TESS_OK);
@@ -316,7 +325,7 @@ static void clean_up(opening *o)
     tess_xp_sigma_close(&o->sigma);
     tess_xp_selection_destroy(&o->wanted);
     tess_xp_selection_destroy(&o->ring);
-    tess_heap_free(&o->ctx->heap, o->matrix, (size_t)o->matrix_bytes, TESS_TAG_IO);
+    tess_xp_matrices_release(o->ctx, &o->matrices);
     tess_text_destroy(&o->notes);
     tess_xpcs_file_close(o->cache);
     tess_xpcs_file_close(o->file);

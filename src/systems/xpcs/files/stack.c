@@ -141,6 +141,8 @@ tess_status tess_xp_file_stack(struct tess_xpcs_file *file, const char *dataset,
     file->held_bytes = tess_source_held_bytes(file->stack);
     const bool is_strided = info->rank == 3 && angles_last && n_bin > 1;
     file->read = is_strided ? read_strided : read_layer;
+    // What lies in the file as it is has no reader's state to fight for.
+    file->has_own_sources = !is_strided && tess_source_is_direct(file->stack);
     return is_strided ? take_items(file) : TESS_OK;
 }
 
