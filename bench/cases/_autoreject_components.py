@@ -2,11 +2,14 @@
 
 Interpolation is every channel predicted from the others, the search is the thresholds of all
 channels without it: medians of validation parts, and the errors of all candidates. Both are
-functions of the original. What of our fit are which parts is in the further columns.
+functions of the original. What of our fit are which parts is in the further columns. With --device
+cuda there are rows, too, of medians of what is on the GPU and of the way there and back.
 """
 
 import functools
 import importlib
+import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
@@ -18,6 +21,17 @@ import numpy as np
 from cases._case import Case
 
 SPANS = ("intake", "augment", "curve", "repair", "local")
+
+
+def device_of_rows():
+    """What ours runs on, as a further column; nothing for the CPU."""
+    device = os.environ.get("TESSERA_DEVICE", "cpu")
+    return {} if device == "cpu" else {"device": device}
+
+
+def peer_time(run, seconds_of):
+    """Seconds of the original; None where it is not installed."""
+    return seconds_of(run, least=1) if importlib.util.find_spec("autoreject") else None
 
 
 def interpolated(name, data):
@@ -41,8 +55,9 @@ def interpolation_case(shape, prepared, seconds_of):
         error=difference,
         times=lambda data, threads: (
             seconds_of(functools.partial(interpolated, "tessera.autoreject", data)),
-            seconds_of(functools.partial(interpolated, "autoreject", data), least=1)),
+            peer_time(functools.partial(interpolated, "autoreject", data), seconds_of)),
         all_threads_only=True,
+        more=lambda data, threads, seconds: device_of_rows(),
         what="every channel predicted from the others",
     )
 
@@ -60,7 +75,8 @@ def spans_of_fit(data, threads):
     lines = str(model.fit(data.epochs).profile_).splitlines()
     rows = [line.split() for line in lines if line.startswith("autoreject.")]
     found = {row[0].partition(".")[2]: float(row[2]) for row in rows}
-    return {f"{name} of a fit, s": found[name] for name in SPANS if name in found}
+    parts = {f"{name} of a fit, s": found[name] for name in SPANS if name in found}
+    return parts | device_of_rows()
 
 
 def search_case(shape, prepared, seconds_of):
@@ -76,15 +92,65 @@ def search_case(shape, prepared, seconds_of):
         error=lambda ours, theirs: float(np.mean(np.abs(ours - theirs) > 1e-9 * theirs)),
         times=lambda data, threads: (
             seconds_of(lambda: thresholds("tessera.autoreject", data, threads)),
-            seconds_of(lambda: thresholds("autoreject", data, 1), least=1)),
+            peer_time(lambda: thresholds("autoreject", data, 1), seconds_of)),
         all_threads_only=True,
         more=lambda data, threads, seconds: spans_of_fit(data, threads),
         what="medians and thresholds, no augmentation; the original with one job",
     )
 
 
+def resident_median_case(shape, prepared, seconds_of):
+    """The medians over epochs that folds take, of values that are on the GPU already."""
+    backends = importlib.import_module("tessera.autoreject.backends")
+
+    def make():
+        return backends.to_device(prepared(shape).epochs.get_data(copy=False), "cuda")
+
+    def median(there):
+        return backends.Backend("cuda").median(there, axis=0)
+
+    return Case(
+        name="median-{}x{}x{}".format(*shape),
+        sizes=dict(zip(("n_epoch", "n_chan", "n_time"), shape)),
+        peer_name="numpy",
+        tolerance=0,
+        make=make,
+        ours=lambda there, threads: median(there),
+        peer=lambda there: np.median(prepared(shape).epochs.get_data(copy=False), axis=0),
+        error=difference,
+        all_threads_only=True,
+        more=lambda there, threads, seconds: device_of_rows(),
+        what="over epochs, resident; NumPy on the CPU",
+    )
+
+
+def transfer_case(shape, prepared, seconds_of):
+    """Samples to the GPU; back comes a table, so that the way up is what counts."""
+    backends = importlib.import_module("tessera.autoreject.backends")
+
+    def up(data):
+        there = backends.to_device(data.epochs.get_data(copy=False), "cuda")
+        return backends.Backend("cuda").ptp(there)
+
+    n_bytes = 8 * int(np.prod(shape))
+    return Case(
+        name="transfer-{}x{}x{}".format(*shape),
+        sizes=dict(zip(("n_epoch", "n_chan", "n_time"), shape)),
+        peer_name=None,
+        tolerance=0,
+        make=functools.partial(prepared, shape),
+        ours=lambda data, threads: up(data),
+        peer=lambda data: None,
+        error=lambda ours, theirs: 0.0,
+        times=lambda data, threads: (seconds_of(functools.partial(up, data)), None),
+        all_threads_only=True,
+        more=lambda data, threads, seconds: {"GB/s": n_bytes / seconds / 1e9} | device_of_rows(),
+        what="pageable memory to the GPU, peak-to-peaks back",
+    )
+
+
 def run_command(*words):
-    command = shutil.which("tessera")
+    command = os.environ["TESSERA_COMMAND"]
     begin = time.perf_counter()
     subprocess.run([command, "autoreject", *words], check=True, capture_output=True)
     return time.perf_counter() - begin
@@ -113,6 +179,7 @@ def big_case(shape=(6000, 128, 1000)):
         error=lambda ours, theirs: 0.0,
         times=lambda words, threads: (run_command(*words, "--threads", str(threads)), None),
         all_threads_only=True,
+        more=lambda words, threads, seconds: device_of_rows(),
         what="from a file, the command",
         is_long=True,
     )
@@ -152,8 +219,10 @@ def study_case(simulate, prepared, peer_fit, n_subject=200, shape=(300, 64, 500)
         ours = run_command("study", str(root), "-o", str(out), "--window", f"{window:g}",
                            "--memory-limit", "400M", "--threads", str(threads))
         data = prepared(shape)
+        if importlib.util.find_spec("autoreject") is None:
+            return ours, None
         data.peer("fit", peer_fit)
-        return ours, n_subject * data.seconds["fit"][0]
+        return ours, n_subject * data.peer_seconds("fit")
 
     def make():
         root = pathlib.Path(tempfile.mkdtemp(prefix="tessera-bench-")) / "bids"
@@ -171,6 +240,7 @@ def study_case(simulate, prepared, peer_fit, n_subject=200, shape=(300, 64, 500)
         error=lambda ours, theirs: 0.0,
         times=times,
         all_threads_only=True,
+        more=lambda root, threads, seconds: device_of_rows(),
         what="the command with pages, epochs and tables; the original: the fit of one, times all",
         is_long=True,
     )

@@ -93,6 +93,14 @@ class Prepared:
                     self.seconds[what] = (seconds, jobs)
         return self.found[what]
 
+    def peer_seconds(self, what):
+        """How long the original took; None where it is not installed."""
+        return self.seconds[what][0] if what in self.seconds else None
+
+    def more(self, what):
+        jobs = {"peer's jobs": self.seconds[what][1]} if what in self.seconds else {}
+        return jobs | components.device_of_rows()
+
 
 prepared = functools.cache(Prepared)
 
@@ -166,7 +174,7 @@ def fit_case(shape, search):
     exact = search == "exact"
 
     def times(data, threads):
-        return median_time(lambda: our_fit(data, threads, search)), data.seconds["fit"][0]
+        return median_time(lambda: our_fit(data, threads, search)), data.peer_seconds("fit")
 
     return Case(
         name=f"fit-{search}-{n_epoch}x{n_chan}x{n_time}",
@@ -179,7 +187,7 @@ def fit_case(shape, search):
         error=exact_error if exact else compat_error,
         times=times,
         all_threads_only=True,
-        more=lambda data, threads, seconds: {"peer's jobs": data.seconds["fit"][1]},
+        more=lambda data, threads, seconds: data.more("fit"),
     )
 
 
@@ -201,7 +209,7 @@ def ransac_case(shape):
     n_epoch, n_chan, n_time = shape
 
     def times(data, threads):
-        return median_time(lambda: our_ransac(data, threads)), data.seconds["ransac"][0]
+        return median_time(lambda: our_ransac(data, threads)), data.peer_seconds("ransac")
 
     return Case(
         name="ransac" if shape == SIZES[1] else f"ransac-{n_epoch}x{n_chan}x{n_time}",
@@ -214,7 +222,7 @@ def ransac_case(shape):
         error=ransac_error,
         times=times,
         all_threads_only=True,
-        more=lambda data, threads, seconds: {"peer's jobs": data.seconds["ransac"][1]},
+        more=lambda data, threads, seconds: data.more("ransac"),
     )
 
 
@@ -233,7 +241,7 @@ def overall_case(shape):
     n_epoch, n_chan, n_time = shape
 
     def times(data, threads):
-        return median_time(lambda: our_overall(data, threads)), data.seconds["overall"][0]
+        return median_time(lambda: our_overall(data, threads)), data.peer_seconds("overall")
 
     return Case(
         name=f"global-{n_epoch}x{n_chan}x{n_time}",
@@ -246,6 +254,7 @@ def overall_case(shape):
         error=lambda ours, theirs: abs(ours["eeg"] / theirs["eeg"] - 1),
         times=times,
         all_threads_only=True,
+        more=lambda data, threads, seconds: data.more("overall"),
     )
 
 
@@ -255,5 +264,8 @@ def cases():
         functools.partial(fit_case, search="compat"), ransac_case)]
     parts = [make(shape, prepared, median_time) for shape in SIZES[:2] for make in (
         components.interpolation_case, components.search_case)]
+    if components.device_of_rows():
+        parts += [make(SIZES[2], prepared, median_time) for make in (
+            components.resident_median_case, components.transfer_case)]
     large = [components.big_case(), components.study_case(simulate, prepared, peer_fit)]
     return [*ptp_cases(), *whole, overall_case(SIZES[1]), *parts, *large]
