@@ -177,7 +177,7 @@ def parse_arguments():
                         help="keep the rows in bench/results, a file per system")
     parser.add_argument("--machine", metavar="NAME",
                         help="what --save calls this machine (default: its GPU or processor)")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()  # rows may stand after options
     args.systems = [word for word in args.words if word in systems()]
     args.rows = [word for word in args.words if word not in systems()]
     if args.device:

@@ -2,7 +2,8 @@
 
 Priors are truncated normals as ours; contrast and offset of every angle are integrated out with
 the same formula, so both draw from one density of eight parameters. The metric is dense and the
-target acceptance ours; NumPyro begins at the fit, in its own unconstrained coordinates.
+target acceptance ours; NumPyro begins at the mean of our draws, in its own unconstrained
+coordinates.
 """
 
 import functools
@@ -83,8 +84,8 @@ def sample(data, setup, drawn, n_chain, n_warmup, n_draw):
         noise = numpyro.sample("noise", dist.HalfNormal(scale))
         numpyro.factor("data", value(theta, noise))
 
-    start = dict(zip(drawn.physical_names, drawn.fit_theta, strict=True))
-    start["noise"] = drawn.noise.mean()
+    # A fit without priors may end at a bound, which has no place in such coordinates.
+    start = {name: drawn[name].mean() for name in [*drawn.physical_names, "noise"]}
     kernel = NUTS(model, dense_mass=True, target_accept_prob=0.85, max_tree_depth=10,
                   init_strategy=init_to_value(values=start))
     make = functools.partial(MCMC, kernel, num_warmup=n_warmup, num_samples=n_draw,
