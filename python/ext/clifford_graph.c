@@ -18,10 +18,38 @@ static int join_stream(const clifford_input *x, tess_clifford_call *how)
     return x->api->current_stream(DLPACK_CUDA, x->view.device, &how->stream);
 }
 
+// Memory for the sums of long rows, by a function that is called with a number of bytes; *taken is
+// what it returned.
+static int take_workspace(core_state *state, const core_context *context,
+                          const tess_clifford_graph *graph, const tess_array *x, PyObject *take,
+                          PyObject **taken, clifford_input *input, tess_clifford_call *how)
+{
+    uint64_t bytes = 0;
+    if (!take) {
+        return 0;
+    }
+    const tess_status status = tess_clifford_graph_workspace(context->handle, graph, x, &bytes);
+    if (status != TESS_OK) {
+        core_raise(state, status, tess_last_error());
+        return -1;
+    }
+    if (bytes == 0) {
+        return 0;
+    }
+    *taken = PyObject_CallFunction(take, "K", (unsigned long long)bytes);
+    const tess_array *view = *taken ? clifford_read(state, *taken, "workspace", 1, input) : NULL;
+    if (!view) {
+        return -1;
+    }
+    how->workspace = view->data;
+    how->workspace_bytes = (uint64_t)tess_array_items(view) * (uint64_t)view->item_bytes;
+    return 0;
+}
+
 // names: the signature's, which are those of the arrays from 1 on, n_sender behind. The lists are
-// those of a Graph, which has checked them.
+// those of a Graph, which has checked them. take: a source of workspace, or NULL.
 static PyObject *run(PyObject *module, PyObject *const *values, const char *const *names,
-                     graph_fn fn)
+                     graph_fn fn, PyObject *take)
 {
     core_state *state = PyModule_GetState(module);
     core_context *context = core_to_context(state, values[0]);
@@ -32,7 +60,8 @@ static PyObject *run(PyObject *module, PyObject *const *values, const char *cons
                                 &graph.n_sender) < 0) {
         return NULL;
     }
-    clifford_input inputs[N_ARRAY] = {{.keep = NULL}};
+    clifford_input inputs[N_ARRAY + 1] = {{.keep = NULL}};
+    PyObject *workspace = NULL;
     const tess_array *views[N_ARRAY] = {NULL};
     core_call call;
     int result = 0;
@@ -49,25 +78,30 @@ static PyObject *run(PyObject *module, PyObject *const *values, const char *cons
         result = join_stream(&inputs[FIRST], &how);
     }
     if (result == 0) {
+        result = take_workspace(state, context, &graph, views[FIRST], take, &workspace,
+                                &inputs[N_ARRAY], &how);
+    }
+    if (result == 0) {
         result = core_call_begin(&call, state, context, NULL);
     }
     if (result == 0) {
         result = core_call_end(
             &call, fn(context->handle, &graph, views[FIRST], views[SECOND], views[THIRD], &how));
     }
-    clifford_release(inputs, N_ARRAY);
+    clifford_release(inputs, N_ARRAY + 1);
+    Py_XDECREF(workspace);
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *sum(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, PyObject *keywords)
 {
-    static const char *const names[] = {"context", "offsets", "senders", "edges",
-                                        "x",       "scale",   "z",       "n_sender"};
-    static const core_signature signature = {"clifford_graph_sum", names, 8, 8, 3};
-    PyObject *values[8];
+    static const char *const names[] = {"context", "offsets", "senders",  "edges",         "x",
+                                        "scale",   "z",       "n_sender", "take_workspace"};
+    static const core_signature signature = {"clifford_graph_sum", names, 9, 9, 3};
+    PyObject *values[9];
     return core_parse(&signature, args, n_arg, keywords, values) < 0
                ? NULL
-               : run(module, values, names, tess_clifford_graph_sum);
+               : run(module, values, names, tess_clifford_graph_sum, values[8]);
 }
 
 static PyObject *dot(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, PyObject *keywords)
@@ -78,7 +112,7 @@ static PyObject *dot(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     PyObject *values[8];
     return core_parse(&signature, args, n_arg, keywords, values) < 0
                ? NULL
-               : run(module, values, names, tess_clifford_graph_dot);
+               : run(module, values, names, tess_clifford_graph_dot, NULL);
 }
 
 PyMethodDef core_clifford_graph_methods[] = {

@@ -903,6 +903,7 @@ def clifford_graph_sum(
     scale: ArrayLike | None,
     z: ArrayLike,
     n_sender: int,
+    take_workspace: Callable[[int], ArrayLike] | None = None,
 ) -> None: ...
 def clifford_graph_dot(
     context: Context,

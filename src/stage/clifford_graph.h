@@ -10,6 +10,9 @@ enum {
     TESS_STAGE_CLIFFORD_GRAPH_DOT = 0x0109,
 };
 
+// On a GPU rows of more edges than this are added in parts of as many.
+enum { TESS_CL_GRAPH_PART = 256 };
+
 // Strides in items; of numbers of edges: (edge, feature) in stride[1] and [2].
 typedef struct tess_cl_graph_view {
     void *data;
@@ -32,6 +35,16 @@ typedef struct tess_stage_clifford_graph {
     tess_cl_graph_view x, scale, z;
     int32_t is_f64;
     int32_t reserved;
+    void *workspace; // of sums on a GPU: the parts of long rows
 } tess_stage_clifford_graph;
+
+// Room for the sums of parts: two for every TESS_CL_GRAPH_PART edges, of all features of a node.
+static inline uint64_t tess_cl_graph_workspace_bytes(const tess_stage_clifford_graph *args)
+{
+    const uint64_t n_part = (uint64_t)(args->n_edge + TESS_CL_GRAPH_PART - 1) / TESS_CL_GRAPH_PART;
+    const uint64_t node_bytes = (uint64_t)(args->n_component * args->n_feature) *
+                                (args->is_f64 ? sizeof(double) : sizeof(float));
+    return args->n_edge > TESS_CL_GRAPH_PART ? 2 * n_part * node_bytes : 0;
+}
 
 #endif

@@ -39,12 +39,19 @@ typedef struct tess_clifford_graph {
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_graph_check(tess_context *ctx,
                                                                const tess_clifford_graph *graph);
 
+/** Bytes of workspace of tess_clifford_graph_sum() with x of this shape, type and place: none in
+ *  host memory, and on a device none where no receiver can have more than 256 edges. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_graph_workspace(tess_context *ctx,
+                                                                   const tess_clifford_graph *graph,
+                                                                   const tess_array *x,
+                                                                   uint64_t *bytes);
+
 /**
  * z (D, n_receiver, N) = for every receiver the sum over its edges, in their order, of
  * scale[edge, feature] x[component, sender, feature]. scale is (edge, N) or (edge, 1), of x's type
  * or f32 beside 16 bits; NULL: ones. x (D, n_sender, N) is f64, f32, bf16 or f16, z of x's type or
  * f32 beside 16 bits; 16-bit types are added in f32 and rounded once. A receiver without edges
- * has zeros. Needs no workspace; call may be NULL.
+ * has zeros. call may be NULL; a workspace of the caller is tess_clifford_graph_workspace() bytes.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_graph_sum(
     tess_context *ctx, const tess_clifford_graph *graph, const tess_array *x,

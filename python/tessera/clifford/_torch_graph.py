@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tessera import _core
 from tessera.clifford import _torch, _torch_eager, _torch_ops
-from tessera.clifford._torch_call import _Context, _lent, _room
+from tessera.clifford._torch_call import _Context, _lent, _room, _workspace_of
 
 if TYPE_CHECKING:
     from tessera.clifford._graph import Graph
@@ -74,7 +74,7 @@ def _sum(x: Tensor, scale: Tensor | None, lists: Lists) -> Tensor:
     arguments: tuple[Any, ...] = (*lists[:3], *_lent((x, scale, z)), lists[3].shape[0] - 1)
     lease = _Context(x)
     try:
-        _core.clifford_graph_sum(lease.context, *arguments)
+        _core.clifford_graph_sum(lease.context, *arguments, _workspace_of(x))
     finally:
         lease.give_back()
     return z

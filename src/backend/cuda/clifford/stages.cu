@@ -2,6 +2,8 @@
 
 const tess_cuda_stage *const tess_cuda_clifford[] = {&tess_cuda_stage_clifford_fcgp,
                                                      &tess_cuda_stage_clifford_gate,
+                                                     &tess_cuda_stage_clifford_graph_dot,
+                                                     &tess_cuda_stage_clifford_graph_sum,
                                                      &tess_cuda_stage_clifford_linear,
                                                      &tess_cuda_stage_clifford_norm,
                                                      &tess_cuda_stage_clifford_sgp,

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/device.h"
+#include "runtime/device_memory.h"
 #include "runtime/stage.h"
 #include "systems/clifford/op/operands.h"
 
@@ -140,8 +141,34 @@ static tess_status begin(const char *name, const tess_clifford_graph *graph, con
     return TESS_OK;
 }
 
+static tess_status check_workspace(const char *name, const tess_clifford_call *call, uint64_t bytes)
+{
+    enum { ALIGN = 256 };
+    if (call->workspace_bytes < bytes || (uintptr_t)call->workspace % ALIGN != 0) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: workspace of %llu bytes, expected at least %llu, aligned to %d; ask "
+                  "tess_clifford_graph_workspace()",
+                  name, (unsigned long long)call->workspace_bytes, (unsigned long long)bytes,
+                  ALIGN);
+    }
+    return TESS_OK;
+}
+
+static tess_status run_on_device(tess_device *device, int32_t id,
+                                 const tess_stage_clifford_graph *stage,
+                                 const tess_clifford_call *call, bool waits)
+{
+    tess_backend_queue *queue = device->queue;
+    if (call->has_stream) {
+        TESS_TRY(tess_device_adopt(device, call->stream, &queue));
+    }
+    const tess_status status = device->backend->enqueue(queue, id, stage, sizeof *stage);
+    const tess_status waited = waits ? device->backend->finish(queue) : TESS_OK;
+    return status != TESS_OK ? status : waited;
+}
+
 static tess_status run(tess_context *ctx, const char *name, int32_t id,
-                       const tess_stage_clifford_graph *stage, const tess_array *x,
+                       tess_stage_clifford_graph *stage, const tess_array *x,
                        const tess_clifford_call *given)
 {
     tess_clifford_call call = {.struct_size = sizeof call};
@@ -158,12 +185,37 @@ static tess_status run(tess_context *ctx, const char *name, int32_t id,
     }
     tess_device *device = ctx->device;
     TESS_TRY(device->backend->supports(device->handle, id, stage));
-    if (!call.has_stream) {
-        return tess_stage_run(device, id, stage, sizeof *stage);
+    const uint64_t bytes =
+        id == TESS_STAGE_CLIFFORD_GRAPH_SUM ? tess_cl_graph_workspace_bytes(stage) : 0;
+    stage->workspace = call.workspace;
+    if (bytes == 0 || call.workspace) {
+        TESS_TRY(check_workspace(name, &call, bytes));
+        return run_on_device(device, id, stage, &call, !call.has_stream);
     }
-    tess_backend_queue *queue;
-    TESS_TRY(tess_device_adopt(device, call.stream, &queue));
-    return device->backend->enqueue(queue, id, stage, sizeof *stage);
+    TESS_TRY(tess_device_alloc(device, TESS_SPACE_DEVICE, (size_t)bytes, &stage->workspace));
+    // It must outlive the work, on the caller's stream too.
+    const tess_status status = run_on_device(device, id, stage, &call, true);
+    tess_device_free(device, TESS_SPACE_DEVICE, stage->workspace, (size_t)bytes);
+    return status;
+}
+
+tess_status tess_clifford_graph_workspace(tess_context *ctx, const tess_clifford_graph *given,
+                                          const tess_array *x, uint64_t *bytes)
+{
+    static const char name[] = "clifford.graph_workspace";
+    tess_error_clear();
+    if (!bytes) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: bytes must not be NULL", name);
+    }
+    *bytes = 0;
+    tess_clifford_graph graph;
+    tess_stage_clifford_graph stage;
+    TESS_TRY(tess_cl_graph_read(ctx, name, given, &graph));
+    TESS_TRY(begin(name, &graph, x, &stage));
+    if (x->space == TESS_SPACE_DEVICE) {
+        *bytes = tess_cl_graph_workspace_bytes(&stage);
+    }
+    return TESS_OK;
 }
 
 tess_status tess_clifford_graph_sum(tess_context *ctx, const tess_clifford_graph *given,
