@@ -8,7 +8,6 @@ else is asked for, DTensor moves the tensors into one of these ways first.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import torch
@@ -99,8 +98,13 @@ def _register(kind: str) -> None:
         ]
 
 
-@cache
+_registered: set[str] = set()
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def register() -> None:
-    """Tell torch of all operators, once."""
+    """Tell torch of all operators, once; compilers call it while they trace."""
     for kind in KINDS:
-        _register(kind)
+        if kind not in _registered:
+            _registered.add(kind)
+            _register(kind)
