@@ -13,12 +13,14 @@ typedef struct decode_data {
     int64_t n_time;
     int64_t n_encoding; // spikes of all electrodes
     int64_t n_decoding;
+    int64_t n_place;
 } decode_data;
 
 // 200 places on a line; 724 in a W-maze, many spikes for its likelihood, many rows for its states.
-static const decode_data line = {5, 16, 5000, 40000, 5000};
-static const decode_data maze = {6, 4, 2000, 40000, 4000};
-static const decode_data maze_rows = {6, 1, 4000, 400, 200};
+// The animal trains for n_time * n_encoding / n_decoding samples: 320,000 see the whole maze.
+static const decode_data line = {5, 16, 5000, 40000, 5000, 200};
+static const decode_data maze = {6, 4, 10000, 32000, 1000, 724};
+static const decode_data maze_rows = {6, 1, 4000, 16000, 200, 724};
 
 typedef struct decode_work {
     tess_decode_recording *recording;
@@ -112,6 +114,11 @@ static int make_work(cli *c, const bench_case *self, decode_work *work)
     const int64_t n_time = work->observation->n_time;
     const int64_t ll_shape[] = {n_time, info->n_ll};
     const int64_t shape[] = {n_time, info->n_state_bin};
+    const int64_t n_place = ((const decode_sizes *)self->sizes)->data->n_place;
+    if (info->n_ll != n_place) {
+        return console_fail(70, "case %s has %lld places, not %lld", self->name,
+                            (long long)info->n_ll, (long long)n_place);
+    }
     work->n_ll = info->n_ll;
     work->likelihood = malloc(sizeof(float) * (size_t)(n_time * info->n_ll));
     work->posterior = malloc(sizeof(float) * (size_t)(n_time * info->n_state_bin));
@@ -170,7 +177,7 @@ static const decode_sizes whole = {call_predict, &line};
 static const bench_case cases[] = {
     {"decode-likelihood", "16 electrodes, 40000 and 5000 spikes", 0, BENCH_F32, measure,
      &likelihood},
-    {"decode-likelihood-maze", "4 electrodes, 40000 and 4000 spikes, 724 places", 0, BENCH_F32,
+    {"decode-likelihood-maze", "4 electrodes, 32000 and 1000 spikes, 724 places", 0, BENCH_F32,
      measure, &likelihood_maze},
     {"decode-states", "filter and smoother, 5000 x 400", 0, BENCH_UNBOUND, measure, &states},
     {"decode-states-maze", "filter and smoother, 4000 x 1448", 0, BENCH_UNBOUND, measure,
