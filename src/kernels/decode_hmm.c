@@ -91,7 +91,14 @@ void TESS_KFN(hmm_scatter)(const tess_tile_run *restrict runs, size_t n_run, dou
         const double *from = x + run->bin;
         const double *scale = before ? before + run->bin : NULL;
         double *to = cells + run->cell;
-        for (size_t i = 0, n = (size_t)run->n; i < n; i += step) {
+        const size_t n = (size_t)run->n;
+        size_t i = 0;
+        for (; n - i >= step; i += step) {
+            const v_f64 word = v_mul_f64(factor, v_load_f64(from + i));
+            const v_f64 cell = times(word, scale ? scale + i : NULL, step);
+            v_store_f64(to + i, add ? v_add_f64(v_load_f64(to + i), cell) : cell);
+        }
+        if (i < n) {
             const size_t room = n - i < TESS_RUN_GAP ? TESS_RUN_GAP : n - i;
             const v_f64 word = v_mul_f64(factor, v_take_f64(from + i, n - i));
             const v_f64 cell = times(word, scale ? scale + i : NULL, n - i);
@@ -100,22 +107,30 @@ void TESS_KFN(hmm_scatter)(const tess_tile_run *restrict runs, size_t n_run, dou
     }
 }
 
+// What is written behind a run is written again by the next; behind the last there is nothing.
 void TESS_KFN(hmm_gather)(const tess_tile_run *restrict runs, size_t n_run,
                           const double *restrict cells, const double *restrict after, double base,
                           double *restrict out)
 {
     const v_f64 least = v_set1_f64(base);
     const size_t step = v_len_f64();
+    const size_t behind = step <= TESS_RUN_GAP ? step - 1 : 0;
     const size_t n_bin = n_run > 0 ? (size_t)(runs[n_run - 1].bin + runs[n_run - 1].n) : 0;
     for (const tess_tile_run *run = runs; run < runs + n_run; run++) {
-        for (size_t i = 0, n = (size_t)run->n; i < n; i += step) {
-            // What is written behind the run is written again by the next.
-            const size_t bin = (size_t)run->bin + i;
-            const size_t room = n - i < TESS_RUN_GAP ? TESS_RUN_GAP : n - i;
-            const size_t left = n_bin - bin < room ? n_bin - bin : room;
-            const v_f64 cell = v_take_f64(cells + run->cell + i, left);
-            v_put_f64(out + bin, left,
-                      v_add_f64(least, times(cell, after ? after + bin : NULL, left)));
+        const double *from = cells + run->cell;
+        const double *scale = after ? after + run->bin : NULL;
+        double *to = out + run->bin;
+        const size_t n = (size_t)run->n, left = n_bin - (size_t)run->bin;
+        const size_t end = n + behind < left ? n + behind : left;
+        size_t i = 0;
+        for (; i + step <= end; i += step) {
+            const v_f64 cell = times(v_load_f64(from + i), scale ? scale + i : NULL, step);
+            v_store_f64(to + i, v_add_f64(least, cell));
+        }
+        if (i < n) {
+            const v_f64 cell = v_take_f64(from + i, n - i);
+            v_put_f64(to + i, n - i,
+                      v_add_f64(least, times(cell, scale ? scale + i : NULL, n - i)));
         }
     }
 }
