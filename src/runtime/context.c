@@ -49,6 +49,25 @@ static void host_log(void *user, tess_log_level level, const char *format, ...)
     va_end(args);
 }
 
+typedef struct host_job {
+    tess_job_fn job;
+    void *arg;
+} host_job;
+
+static tess_status run_host_job(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    const host_job *h = arg;
+    return h->job(h->arg, block);
+}
+
+static tess_status host_share(void *user, int64_t n_block, tess_job_fn job, void *arg)
+{
+    const tess_context *ctx = user;
+    host_job h = {.job = job, .arg = arg};
+    return tess_parallel_for(ctx->pool, n_block, run_host_job, &h);
+}
+
 static void register_builtins(tess_context *ctx, const tess_builtins *builtins)
 {
     for (int32_t i = 0; i < builtins->n_backend && i < TESS_MAX_BACKENDS; i++) {
@@ -88,6 +107,7 @@ static tess_status set_up(tess_context *ctx, const tess_context_config *config)
     TESS_TRY(tess_budget_memory(&ctx->machine, config->memory_limit_bytes, &ctx->memory_limit_bytes,
                                 &ctx->memory_limit_origin, &ctx->memory_limit_is_set));
     ctx->host.memory_limit_bytes = ctx->memory_limit_bytes;
+    ctx->host.n_thread = ctx->n_thread;
     TESS_TRY(tess_pool_create(&ctx->heap, &ctx->log, ctx->n_thread, &ctx->pool));
     const char *isa = config->isa ? config->isa : getenv("TESSERA_ISA");
     if (isa && snprintf(ctx->wanted_isa, sizeof ctx->wanted_isa, "%s", isa) >=
@@ -127,7 +147,8 @@ tess_status tess_context_create_with(const tess_context_config *given,
                             .fail = host_fail,
                             .alloc = host_alloc,
                             .release = host_release,
-                            .log = host_log};
+                            .log = host_log,
+                            .share = host_share};
     register_builtins(ctx, builtins);
     const tess_status status = set_up(ctx, &config);
     if (status != TESS_OK) {

@@ -38,6 +38,7 @@ struct tess_pool {
     pthread_cond_t done;
     bool stop;
     bool warned;                // that threads are missing
+    atomic_uint taken_in;       // 1 + generation of the process where a caller's job runs; 0: none
     atomic_uint_fast64_t round; // raised for each job, under the mutex
     bool is_open;               // helpers may join the job; under the mutex
     int32_t n_wanted;           // of index below this: jobs of few blocks leave the others asleep
@@ -256,11 +257,8 @@ void tess_pool_stay_inline(void)
     inside_block = true;
 }
 
-tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn, void *arg)
+static tess_status run_shared(tess_pool *pool, int64_t n_block, tess_block_fn fn, void *arg)
 {
-    if (pool->n_thread == 1 || n_block <= 1 || inside_block) {
-        return run_inline(n_block, fn, arg);
-    }
     start_helpers(pool);
     pthread_mutex_lock(&pool->mutex);
     pool->job.fn = fn;
@@ -287,5 +285,23 @@ tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn
     if (status != TESS_OK) {
         tess_error_copy_in(pool->job.message);
     }
+    return status;
+}
+
+// False while another caller has it; one that fork() left behind has it no more.
+static bool take(tess_pool *pool)
+{
+    const unsigned mark = process_generation + 1;
+    unsigned found = atomic_load(&pool->taken_in);
+    return found != mark && atomic_compare_exchange_strong(&pool->taken_in, &found, mark);
+}
+
+tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn, void *arg)
+{
+    if (pool->n_thread == 1 || n_block <= 1 || inside_block || !take(pool)) {
+        return run_inline(n_block, fn, arg);
+    }
+    const tess_status status = run_shared(pool, n_block, fn, arg);
+    atomic_store(&pool->taken_in, 0);
     return status;
 }

@@ -19,7 +19,8 @@ void tess_pool_destroy(tess_pool *pool);
 int32_t tess_pool_threads(const tess_pool *pool);
 
 // Runs fn for blocks 0..n_block-1. The failure of the lowest block wins, whatever the timing; its
-// message is on the calling thread. A call from inside a block runs inline. One caller at a time.
+// message is on the calling thread. A call from inside a block runs inline, and so does one while
+// another thread's call is under way.
 TESS_MUST_CHECK tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn,
                                               void *arg);
 

@@ -50,6 +50,16 @@ static void host_log(void *user, tess_log_level level, const char *format, ...)
     putchar('\n');
 }
 
+static tess_status host_share(void *user, int64_t n_block, tess_job_fn job, void *arg)
+{
+    (void)user;
+    tess_status status = TESS_OK;
+    for (int64_t block = 0; block < n_block && status == TESS_OK; block++) {
+        status = job(arg, block);
+    }
+    return status;
+}
+
 const char *check_open(check *t, const char *path)
 {
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +82,9 @@ const char *check_open(check *t, const char *path)
                           .fail = host_fail,
                           .alloc = host_alloc,
                           .release = host_release,
-                          .log = host_log};
+                          .log = host_log,
+                          .n_thread = 1,
+                          .share = host_share};
     t->info = query();
     if (t->info == NULL || t->info->abi != TESS_MODULE_ABI) {
         return "the module was built for another TESS_MODULE_ABI";

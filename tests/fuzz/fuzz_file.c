@@ -52,6 +52,16 @@ static void host_log(void *user, tess_log_level level, const char *format, ...)
     (void)format;
 }
 
+static tess_status host_share(void *user, int64_t n_block, tess_job_fn job, void *arg)
+{
+    (void)user;
+    tess_status status = TESS_OK;
+    for (int64_t block = 0; block < n_block && status == TESS_OK; block++) {
+        status = job(arg, block);
+    }
+    return status;
+}
+
 const tess_host *fuzz_host(void)
 {
     static const tess_host host = {
@@ -62,6 +72,8 @@ const tess_host *fuzz_host(void)
         .release = host_release,
         .log = host_log,
         .memory_limit_bytes = 64 << 20,
+        .n_thread = 3,
+        .share = host_share,
     };
     return &host;
 }

@@ -61,6 +61,16 @@ static void stub_log(void *user, tess_log_level level, const char *format, ...)
     va_end(args);
 }
 
+static tess_status stub_share(void *user, int64_t n_block, tess_job_fn job, void *arg)
+{
+    (void)user;
+    tess_status status = TESS_OK;
+    for (int64_t block = 0; block < n_block && status == TESS_OK; block++) {
+        status = job(arg, block);
+    }
+    return status;
+}
+
 static const tess_host stub = {
     .struct_size = sizeof stub,
     .abi = TESS_MODULE_ABI,
@@ -69,6 +79,8 @@ static const tess_host stub = {
     .release = stub_release,
     .log = stub_log,
     .memory_limit_bytes = 1 << 30,
+    .n_thread = 3, // parts of a job, one after the other
+    .share = stub_share,
 };
 
 const tess_host *io_host(void)

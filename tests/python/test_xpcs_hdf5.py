@@ -110,3 +110,102 @@ def test_unknown_filters_are_named(tmp_path: Path) -> None:
         h5py.h5d.create(f.id, name.encode(), h5py.h5t.IEEE_F32LE, space, creation)
     with pytest.raises(tessera.DeviceError, match=r"c2_00001.*filter 32008 \(bitshuffle\)"):
         xpcs.load(path, q=0.0054)
+
+
+PACKINGS: dict[str, dict[str, Any]] = {
+    "contiguous": {},
+    "one chunk": {"chunks": (50, 50), "compression": "gzip", "shuffle": True},
+    "odd chunks": {"chunks": (7, 13), "compression": "lzf"},
+    "not packed": {"chunks": (16, 50)},
+    "fletcher": {"chunks": (25, 50), "compression": "gzip", "fletcher32": True},
+    "wider chunks": {"chunks": (60, 80), "maxshape": (80, 80), "compression": "gzip"},
+}
+
+
+def write_legacy(path: Path, c2: Any, **storage: Any) -> None:
+    with h5py.File(path, "w") as f:
+        f["xpcs/dqlist"] = np.full(len(c2), 0.0054)
+        f["xpcs/dphilist"] = np.arange(len(c2)) * 10.0
+        for k, matrix in enumerate(c2):
+            f.create_dataset(f"{MATRICES['aps-legacy']}/g2_{k + 1:05d}", data=matrix, **storage)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_several_readers_read_what_one_does(tmp_path: Path, packing: str) -> None:
+    path = tmp_path / "measured.hdf"
+    c2 = half_matrices(7, 50, seed=11)
+    write_legacy(path, c2, **PACKINGS[packing])
+    off_diagonal = ~np.eye(50, dtype=bool)
+    for threads in (1, 2, 3, 16):
+        data = xpcs.load(path, keep_t0=True, threads=threads, phi_ranges=[(-5, 55)])
+        assert data.n_angle == 6
+        for k in range(6):
+            assert np.array_equal(data.matrix(k)[off_diagonal], full(c2[k])[off_diagonal])
+
+
+def test_several_readers_stay_within_memory(tmp_path: Path) -> None:
+    path = tmp_path / "measured.hdf"
+    write_legacy(path, half_matrices(12, 400, seed=4), compression="gzip")
+    limit = 4 << 20
+    for threads in (1, 8):
+        context = tessera.Context(threads=threads, memory_limit=limit)
+        data = xpcs.load(path, keep_t0=True, context=context)
+        assert data.n_angle == 12
+        assert context.memory()[1] <= limit
+
+
+def damage_chunk(path: Path, matrix: int) -> int:
+    """Break the packed bytes of a matrix and return where they lie."""
+    with h5py.File(path) as f:
+        names = sorted(f[MATRICES["aps-legacy"]])
+        info = f[f"{MATRICES['aps-legacy']}/{names[matrix]}"].id.get_chunk_info(0)
+    with path.open("r+b") as raw:
+        raw.seek(info.byte_offset + info.size // 2)
+        raw.write(b"\xff" * (info.size // 4))
+    return int(info.byte_offset)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_the_first_damaged_matrix_is_named_for_any_threads(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "damaged.hdf"
+    write_legacy(path, half_matrices(9, 50, seed=2), chunks=(50, 50), compression="gzip")
+    damage_chunk(path, 8)
+    offset = damage_chunk(path, 3)
+    with pytest.raises(tessera.FormatError, match=rf"g2_00004.*byte {offset} is damaged"):
+        xpcs.load(path, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_truncated_file_is_refused_for_any_threads(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "short.hdf"
+    write_legacy(path, half_matrices(9, 50, seed=2))
+    with path.open("r+b") as raw:
+        raw.truncate(path.stat().st_size // 2)
+    with pytest.raises(tessera.FormatError, match="truncated"):
+        xpcs.load(path, threads=threads)
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        {"chunks": (4, 50, 37), "compression": "gzip", "shuffle": True},
+        {"chunks": (1, 160, 160), "compression": "lzf"},
+        {"chunks": (3, 7, 160)},
+        {"chunks": (6, 11, 13), "compression": "gzip", "fletcher32": True},
+    ],
+    ids=["slabs", "layers", "not packed", "fletcher"],
+)
+def test_several_threads_unpack_one_data_set(tmp_path: Path, storage: dict[str, Any]) -> None:
+    path = tmp_path / "stack.h5"
+    rng = np.random.default_rng(8)
+    half = np.triu(1 + rng.random((6, 160, 160)), 1)
+    half[:, 130:] = 0
+    with h5py.File(path, "w") as f:
+        data = f.create_dataset("c2", half.shape, half.dtype, **storage)
+        data[:, :130] = half[:, :130]  # the rest of the chunks was never written
+    off_diagonal = ~np.eye(160, dtype=bool)
+    options: dict[str, Any] = {"c2_path": "c2", "phi": [0.0, 1, 2, 3, 4, 5], "q": 0.01}
+    for threads in (1, 2, 3, 16):
+        found = xpcs.load(path, threads=threads, keep_t0=True, dt=0.1, **options)
+        for k in range(6):
+            assert np.array_equal(found.matrix(k)[off_diagonal], full(half[k])[off_diagonal])

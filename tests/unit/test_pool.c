@@ -2,6 +2,7 @@
 #include "runtime/pool.h"
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -133,6 +134,33 @@ static int use_in_child(tess_pool *pool)
     return 0;
 }
 
+static void *call_often(void *arg)
+{
+    work *w = arg;
+    for (int i = 0; i < 50; i++) {
+        assert_ok(tess_parallel_for(w->pool, 20, count_block, w));
+    }
+    return NULL;
+}
+
+static void two_callers_do_not_meet(void **state)
+{
+    (void)state;
+    tess_pool *pool = new_pool(4);
+    work w[2] = {{.pool = pool, .fail_from = -1}, {.pool = pool, .fail_from = -1}};
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, call_often, &w[1]), 0);
+    call_often(&w[0]);
+    pthread_join(other, NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(atomic_load(&w[i].n_clash), 0);
+        for (int64_t b = 0; b < 20; b++) {
+            assert_int_equal(atomic_load(&w[i].runs[b]), 50);
+        }
+    }
+    tess_pool_destroy(pool);
+}
+
 static void a_forked_child_can_go_on(void **state)
 {
     (void)state;
@@ -258,6 +286,7 @@ int main(void)
         cmocka_unit_test(every_block_runs_exactly_once),
         cmocka_unit_test(lowest_failure_wins_with_its_message),
         cmocka_unit_test(nested_calls_run_inline),
+        cmocka_unit_test(two_callers_do_not_meet),
         cmocka_unit_test(a_forked_child_can_go_on),
         cmocka_unit_test(an_unused_pool_can_be_destroyed_in_a_child),
         cmocka_unit_test(missing_threads_are_a_warning),

@@ -13,7 +13,10 @@
 TESS_BEGIN_DECLS
 
 /** Raised whenever a table or struct that crosses the boundary changes. */
-#define TESS_MODULE_ABI 3
+#define TESS_MODULE_ABI 4
+
+/** Part block of a job that was cut into several. */
+typedef tess_status (*tess_job_fn)(void *arg, int64_t block);
 
 /** Services of the library for modules and formats. Never NULL entries. */
 typedef struct tess_host {
@@ -27,6 +30,11 @@ typedef struct tess_host {
     void (*release)(void *user, void *ptr, size_t bytes);
     void (*log)(void *user, tess_log_level level, const char *format, ...) TESS_PRINTF(3, 4);
     uint64_t memory_limit_bytes; /* of the context */
+    int32_t n_thread;            /* of the context */
+    int32_t reserved;
+    /** Runs job for blocks 0..n_block-1, on the context's threads where they are free, and returns
+     *  when all are done. The failure of the lowest block wins; its message is on this thread. */
+    tess_status (*share)(void *user, int64_t n_block, tess_job_fn job, void *arg);
 } tess_host;
 
 typedef struct tess_module_info {

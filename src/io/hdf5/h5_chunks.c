@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "io/hdf5/h5_deflate.h"
 #include "io/hdf5/h5_reader.h"
-#include "io/hdf5/lzf.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,6 +14,8 @@
 // that a tile boundary inside a slab does not unpack it twice: up to so much, or this share of the
 // memory there is.
 enum { SLAB_BYTES = 64 << 20, SLAB_SHARE = 8 };
+// A share unpacks by so many buffers of a chunk; less than so much is not worth a thread.
+enum { N_BUFFER = 3, SHARED_BYTES = 1 << 18 };
 // Nothing that packs makes a chunk much larger, nor deflate more than 1032 times smaller.
 enum { MAX_GROWTH = 2, SMALL_BYTES = 4096, MAX_RATIO = 1100 };
 
@@ -27,6 +28,22 @@ static uint64_t slab_bytes(const tess_host *host, const tess_h5_reader *r)
                    bytes <= (share > SLAB_BYTES ? share : SLAB_BYTES)
                ? bytes
                : 0;
+}
+
+// Shares of the work: as many as there are threads, chunks, and memory for what each needs.
+static int64_t n_share(const tess_host *host, const tess_h5_reader *r)
+{
+    const uint64_t share = host->memory_limit_bytes / SLAB_SHARE;
+    const uint64_t room = share < SLAB_BYTES ? share : SLAB_BYTES;
+    const uint64_t fit = room / (N_BUFFER * r->chunks.chunk_bytes);
+    int64_t n = host->n_thread < TESS_H5_MOST_SHARES ? host->n_thread : TESS_H5_MOST_SHARES;
+    int64_t n_chunk = 1;
+    for (int32_t axis = 0; axis < r->data.rank && n_chunk < n; axis++) {
+        n_chunk *= r->chunks.n_across[axis];
+    }
+    n = n_chunk < n ? n_chunk : n;
+    n = fit < (uint64_t)n ? (int64_t)fit : n;
+    return n > 1 ? n : 1;
 }
 
 bool tess_h5_chunks_begin(const tess_host *host, tess_h5_reader *r, uint64_t *held_bytes)
@@ -49,34 +66,21 @@ bool tess_h5_chunks_begin(const tess_host *host, tess_h5_reader *r, uint64_t *he
     }
     is_right = is_right && c->chunk_bytes <= UINT32_MAX;
     c->slab_bytes = is_right ? slab_bytes(host, r) : 0;
-    *held_bytes = c->slab_bytes + 3 * c->chunk_bytes;
+    c->n_share = is_right ? n_share(host, r) : 1;
+    *held_bytes = c->slab_bytes + (uint64_t)c->n_share * N_BUFFER * c->chunk_bytes;
     return is_right;
-}
-
-static void drop(const tess_host *host, tess_h5_buffer *buffer)
-{
-    if (buffer->capacity > 0) {
-        host->release(host->user, buffer->bytes, buffer->capacity);
-    }
-    *buffer = (tess_h5_buffer){0};
-}
-
-static tess_status reserve(const tess_host *host, tess_h5_buffer *buffer, uint64_t n_byte)
-{
-    if (n_byte > buffer->capacity) {
-        drop(host, buffer);
-        buffer->bytes = host->alloc(host->user, (size_t)n_byte);
-        buffer->capacity = buffer->bytes != NULL ? (size_t)n_byte : 0;
-    }
-    return buffer->capacity >= n_byte ? TESS_OK : TESS_E_MEMORY;
 }
 
 void tess_h5_chunks_end(const tess_host *host, tess_h5_chunks *c)
 {
-    tess_h5_buffer *const buffers[] = {&c->places,     &c->stored, &c->between[0],
-                                       &c->between[1], &c->chunk,  &c->slab};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-        drop(host, buffers[i]);
+    tess_h5_drop(host, &c->places);
+    tess_h5_drop(host, &c->slab);
+    for (int64_t i = 0; i < c->n_share; i++) {
+        tess_h5_scratch *scratch = &c->scratch[i];
+        tess_h5_drop(host, &scratch->stored);
+        tess_h5_drop(host, &scratch->between[0]);
+        tess_h5_drop(host, &scratch->between[1]);
+        tess_h5_drop(host, &scratch->chunk);
     }
 }
 
@@ -98,7 +102,7 @@ static tess_status locate(const tess_host *host, tess_h5_reader *r, int64_t firs
     bool has_item = false;
     tess_h5_call call;
     r->chunks.n_place = 0;
-    TESS_TRY(reserve(host, &r->chunks.places, n_byte));
+    TESS_TRY(tess_h5_reserve(host, &r->chunks.places, n_byte));
     TESS_TRY(tess_h5_session_ask(host, r, TESS_H5_LOCATE, first, count, &call));
     tess_status status = tess_h5_call_next(&call, &has_item);
     if (status == TESS_OK) {
@@ -116,132 +120,6 @@ static tess_status locate(const tess_host *host, tess_h5_reader *r, int64_t firs
         r->chunks.n_place = count;
     }
     return status;
-}
-
-static tess_status place_of(const tess_host *host, tess_h5_reader *r, const int64_t *chunk,
-                            tess_h5_place *out)
-{
-    const tess_h5_chunks *c = &r->chunks;
-    int64_t number = 0;
-    int64_t n_chunk = 1;
-    for (int32_t axis = 0; axis < r->data.rank; axis++) {
-        number = number * c->n_across[axis] + chunk[axis];
-        n_chunk *= c->n_across[axis];
-    }
-    if (number < c->first_place || number >= c->first_place + c->n_place) {
-        TESS_TRY(locate(host, r, number, n_chunk));
-    }
-    *out = ((const tess_h5_place *)(const void *)c->places.bytes)[number - c->first_place];
-    return TESS_OK;
-}
-
-// item_bytes is a constant wherever it matters: the compiler then interleaves vectors.
-static inline void unshuffle_items(const uint8_t *src, uint64_t n, uint64_t item_bytes,
-                                   uint8_t *dst)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        for (uint64_t byte = 0; byte < item_bytes; byte++) {
-            dst[i * item_bytes + byte] = src[byte * n + i];
-        }
-    }
-}
-
-static void unshuffle(const uint8_t *src, uint64_t n, uint64_t item_bytes, uint8_t *dst)
-{
-    switch (item_bytes) {
-    case 2:
-        unshuffle_items(src, n, 2, dst);
-        break;
-    case 4:
-        unshuffle_items(src, n, 4, dst);
-        break;
-    case 8:
-        unshuffle_items(src, n, 8, dst);
-        break;
-    default:
-        unshuffle_items(src, n, item_bytes, dst);
-    }
-}
-
-// One filter undone into dst [chunk_bytes]; TESS_E_FORMAT where what comes out is not a chunk.
-static tess_status undo(const tess_h5_reader *r, int32_t filter, const uint8_t *src,
-                        uint64_t n_byte, uint8_t *dst)
-{
-    const size_t chunk_bytes = (size_t)r->chunks.chunk_bytes;
-    if (filter == TESS_H5_DEFLATE) {
-        return tess_h5_inflate(src, (size_t)n_byte, dst, chunk_bytes);
-    }
-    if (filter == TESS_H5_LZF) {
-        return tess_lzf_unpack(src, (size_t)n_byte, dst, chunk_bytes) == chunk_bytes
-                   ? TESS_OK
-                   : TESS_E_FORMAT;
-    }
-    if (n_byte != chunk_bytes) {
-        return TESS_E_FORMAT;
-    }
-    const uint64_t item_bytes = (uint64_t)r->data.item_bytes;
-    unshuffle(src, n_byte / item_bytes, item_bytes, dst);
-    return TESS_OK;
-}
-
-// Undoes the filters that were applied, the last first, the first one into dst [chunk_bytes].
-static tess_status unpack(const tess_host *host, tess_h5_reader *r, const tess_h5_place *place,
-                          uint8_t *dst)
-{
-    tess_h5_chunks *c = &r->chunks;
-    const uint8_t *from = c->stored.bytes;
-    uint64_t n_byte = place->bytes;
-    int n_left = 0;
-    for (int32_t i = 0; i < r->data.n_filter; i++) {
-        n_left += (place->skipped >> i & 1) == 0;
-    }
-    for (int32_t i = r->data.n_filter - 1; i >= 0; i--) {
-        if (place->skipped >> i & 1) {
-            continue;
-        }
-        uint8_t *to = dst;
-        if (--n_left > 0) {
-            tess_h5_buffer *between = &c->between[n_left % 2];
-            TESS_TRY(reserve(host, between, c->chunk_bytes));
-            to = between->bytes;
-        }
-        TESS_TRY(undo(r, r->data.filters[i], from, n_byte, to));
-        from = to;
-        n_byte = c->chunk_bytes;
-    }
-    return TESS_OK;
-}
-
-static bool is_packed(const tess_h5_reader *r, const tess_h5_place *place)
-{
-    return place->skipped != (UINT64_C(1) << r->data.n_filter) - 1;
-}
-
-static tess_status damaged(const tess_h5_reader *r, const tess_h5_place *place)
-{
-    TESS_FAIL(TESS_E_FORMAT,
-              "%s: data set '%s': the chunk at byte %" PRIu64 " is damaged; copy the file again",
-              r->path, r->name, place->offset);
-}
-
-// A chunk into dst [chunk_bytes]; of one that is not packed only rows low to high - 1 of it.
-static tess_status load(const tess_host *host, tess_h5_reader *r, const tess_h5_place *place,
-                        int64_t low, int64_t high, uint8_t *dst)
-{
-    tess_h5_chunks *c = &r->chunks;
-    if (is_packed(r, place)) {
-        TESS_TRY(reserve(host, &c->stored, place->bytes));
-        TESS_TRY(tess_infile_read(&r->file, c->stored.bytes, (size_t)place->bytes, place->offset));
-        const tess_status status = unpack(host, r, place, dst);
-        return status == TESS_E_FORMAT ? damaged(r, place) : status;
-    }
-    if (place->bytes != c->chunk_bytes) {
-        return damaged(r, place);
-    }
-    const uint64_t row_bytes = c->chunk_bytes / (uint64_t)r->data.chunk[0];
-    const uint64_t skip = (uint64_t)low * row_bytes;
-    return tess_infile_read(&r->file, dst + skip, (size_t)((uint64_t)(high - low) * row_bytes),
-                            place->offset + skip);
 }
 
 static void fill_items(const tess_h5_dataset *d, uint8_t *dst, int64_t n)
@@ -299,58 +177,130 @@ static void spread(const tess_h5_dataset *d, const int64_t *chunk, const uint8_t
     }
 }
 
-// Rows low to high - 1, all of one slab.
-static tess_status read_slab(const tess_host *host, tess_h5_reader *r, int64_t slab, int64_t low,
-                             int64_t high, uint8_t *dst)
+// Rows low to high - 1 of the data set from chunks whose places are known.
+typedef struct unpacking {
+    const tess_host *host;
+    tess_h5_reader *r;
+    int64_t first; // number of a chunk
+    int64_t count;
+    int64_t n_share;
+    int64_t low;
+    int64_t high;
+    uint8_t *dst;
+} unpacking;
+
+static tess_status unpack_chunk(const unpacking *u, tess_h5_scratch *scratch, int64_t number)
+{
+    const tess_h5_reader *r = u->r;
+    const tess_h5_chunks *c = &r->chunks;
+    const tess_h5_place *places = (const tess_h5_place *)(const void *)c->places.bytes;
+    const tess_h5_place *place = &places[number - c->first_place];
+    int64_t chunk[TESS_MAX_RANK];
+    for (int32_t axis = r->data.rank - 1; axis >= 0; axis--) {
+        chunk[axis] = number % c->n_across[axis];
+        number /= c->n_across[axis];
+    }
+    const int64_t begin = chunk[0] * r->data.chunk[0];
+    const int64_t end = begin + r->data.chunk[0];
+    const int64_t low = u->low > begin ? u->low : begin;
+    const int64_t high = u->high < end ? u->high : end;
+    if (place->bytes == 0) {
+        spread(&r->data, chunk, NULL, u->low, u->high, u->dst);
+        return TESS_OK;
+    }
+    // Unpacked where it belongs if that is all there is to do.
+    if (c->has_whole_rows && low == begin && high == end) {
+        return tess_h5_unpack(u->host, r, scratch, place, 0, high - low,
+                              u->dst + (uint64_t)(low - u->low) * r->row_bytes);
+    }
+    TESS_TRY(tess_h5_reserve(u->host, &scratch->chunk, c->chunk_bytes));
+    TESS_TRY(tess_h5_unpack(u->host, r, scratch, place, low - begin, high - begin,
+                            scratch->chunk.bytes));
+    spread(&r->data, chunk, scratch->chunk.bytes, u->low, u->high, u->dst);
+    return TESS_OK;
+}
+
+// Neighbours in order: the first that is damaged is the one that tells.
+static tess_status unpack_share(void *arg, int64_t share)
+{
+    const unpacking *u = arg;
+    const int64_t begin = share * u->count / u->n_share;
+    const int64_t end = (share + 1) * u->count / u->n_share;
+    for (int64_t i = begin; i < end; i++) {
+        TESS_TRY(unpack_chunk(u, &u->r->chunks.scratch[share], u->first + i));
+    }
+    return TESS_OK;
+}
+
+// Rows low to high - 1, by all chunks that have one of them.
+static tess_status read_rows(const tess_host *host, tess_h5_reader *r, int64_t low, int64_t high,
+                             uint8_t *dst)
+{
+    const tess_h5_chunks *c = &r->chunks;
+    const int64_t first_slab = low / r->data.chunk[0];
+    const int64_t end_slab = (high - 1) / r->data.chunk[0] + 1;
+    int64_t per_slab = 1;
+    for (int32_t axis = 1; axis < r->data.rank; axis++) {
+        per_slab *= c->n_across[axis];
+    }
+    const int64_t end = end_slab * per_slab;
+    for (int64_t number = first_slab * per_slab; number < end;) {
+        if (number < c->first_place || number >= c->first_place + c->n_place) {
+            TESS_TRY(locate(host, r, number, c->n_across[0] * per_slab));
+        }
+        const int64_t known = c->first_place + c->n_place;
+        unpacking u = {.host = host,
+                       .r = r,
+                       .first = number,
+                       .count = (known < end ? known : end) - number,
+                       .low = low,
+                       .high = high,
+                       .dst = dst};
+        const bool is_little = (uint64_t)u.count * c->chunk_bytes < SHARED_BYTES;
+        u.n_share = is_little ? 1 : u.count < c->n_share ? u.count : c->n_share;
+        TESS_TRY(host->share(host->user, u.n_share, unpack_share, &u));
+        number += u.count;
+    }
+    return TESS_OK;
+}
+
+// A slab of which only rows are wanted now, the rest perhaps with the next read.
+static tess_status keep_slab(const tess_host *host, tess_h5_reader *r, int64_t slab)
 {
     tess_h5_chunks *c = &r->chunks;
-    int64_t chunk[TESS_MAX_RANK] = {slab};
     const int64_t begin = slab * r->data.chunk[0];
-    // Unpacked where it belongs if that is all there is to do.
-    const bool is_in_place = c->has_whole_rows && high - low == r->data.chunk[0];
-    for (;;) {
-        tess_h5_place place;
-        TESS_TRY(place_of(host, r, chunk, &place));
-        if (place.bytes == 0) {
-            spread(&r->data, chunk, NULL, low, high, dst);
-        } else if (is_in_place) {
-            TESS_TRY(load(host, r, &place, 0, high - low, dst));
-        } else {
-            TESS_TRY(reserve(host, &c->chunk, c->chunk_bytes));
-            TESS_TRY(load(host, r, &place, low - begin, high - begin, c->chunk.bytes));
-            spread(&r->data, chunk, c->chunk.bytes, low, high, dst);
-        }
-        int32_t axis = r->data.rank - 1;
-        while (axis > 0 && ++chunk[axis] == c->n_across[axis]) {
-            chunk[axis--] = 0;
-        }
-        if (axis == 0) {
-            return TESS_OK;
-        }
+    const int64_t left = r->n_row - begin;
+    if (c->slab_at == slab) {
+        return TESS_OK;
     }
+    c->slab_at = -1;
+    TESS_TRY(tess_h5_reserve(host, &c->slab, c->slab_bytes));
+    TESS_TRY(read_rows(host, r, begin, begin + (left < r->data.chunk[0] ? left : r->data.chunk[0]),
+                       c->slab.bytes));
+    c->slab_at = slab;
+    return TESS_OK;
 }
 
 tess_status tess_h5_chunks_read(const tess_host *host, tess_h5_reader *r, int64_t first,
                                 int64_t count, uint8_t *dst)
 {
-    tess_h5_chunks *c = &r->chunks;
+    const tess_h5_chunks *c = &r->chunks;
     const int64_t chunk_rows = r->data.chunk[0];
-    for (int64_t row = first; row < first + count;) {
+    const int64_t end = first + count;
+    if (c->slab_bytes == 0) {
+        return read_rows(host, r, first, end, dst);
+    }
+    for (int64_t row = first; row < end;) {
         const int64_t slab = row / chunk_rows;
         const int64_t begin = slab * chunk_rows;
-        const int64_t end = r->n_row - begin < chunk_rows ? r->n_row : begin + chunk_rows;
-        const int64_t stop = first + count < end ? first + count : end;
-        const bool is_whole = row == begin && stop == end;
         uint8_t *to = dst + (uint64_t)(row - first) * r->row_bytes;
-        if (is_whole || c->slab_bytes == 0) {
-            TESS_TRY(read_slab(host, r, slab, row, stop, to));
+        // Whole slabs, as many as there are.
+        int64_t stop = end == r->n_row ? end : end / chunk_rows * chunk_rows;
+        if (row == begin && stop > row) {
+            TESS_TRY(read_rows(host, r, row, stop, to));
         } else {
-            if (c->slab_at != slab) {
-                c->slab_at = -1;
-                TESS_TRY(reserve(host, &c->slab, c->slab_bytes));
-                TESS_TRY(read_slab(host, r, slab, begin, end, c->slab.bytes));
-                c->slab_at = slab;
-            }
+            stop = end - begin < chunk_rows ? end : begin + chunk_rows;
+            TESS_TRY(keep_slab(host, r, slab));
             memcpy(to, c->slab.bytes + (uint64_t)(row - begin) * r->row_bytes,
                    (size_t)((uint64_t)(stop - row) * r->row_bytes));
         }

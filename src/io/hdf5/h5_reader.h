@@ -14,17 +14,24 @@ typedef struct tess_h5_buffer {
     size_t capacity;
 } tess_h5_buffer;
 
-// What unpacking chunks needs, taken when it does.
+enum { TESS_H5_MOST_SHARES = 16 };
+
+// What unpacking one chunk after another needs, taken when it does.
+typedef struct tess_h5_scratch {
+    tess_h5_buffer stored;     // as in the file
+    tess_h5_buffer between[2]; // filters
+    tess_h5_buffer chunk;
+} tess_h5_scratch;
+
 typedef struct tess_h5_chunks {
     uint64_t chunk_bytes;
     int64_t n_across[TESS_MAX_RANK]; // chunks along each axis
     bool has_whole_rows;             // a chunk is as wide as the data set
     int64_t first_place;             // number of the chunk at places[0]
     int64_t n_place;
-    tess_h5_buffer places;     // tess_h5_place [n_place]
-    tess_h5_buffer stored;     // as in the file
-    tess_h5_buffer between[2]; // filters
-    tess_h5_buffer chunk;
+    tess_h5_buffer places; // tess_h5_place [n_place]
+    int64_t n_share;       // of the work, which threads do at once
+    tess_h5_scratch scratch[TESS_H5_MOST_SHARES];
     tess_h5_buffer slab; // rows of chunk number slab_at along the first axis
     uint64_t slab_bytes; // 0: none is kept
     int64_t slab_at;     // -1: none
@@ -66,6 +73,16 @@ TESS_MUST_CHECK tess_status tess_h5_session_ask(const tess_host *host, tess_h5_r
                                                 tess_h5_call *call);
 // The process that has the data set open, if it is idle, is to let go of the file.
 void tess_h5_session_close(const tess_host *host, const tess_h5_reader *r);
+
+// Buffers that grow to what was needed most (h5_unpack.c).
+TESS_MUST_CHECK tess_status tess_h5_reserve(const tess_host *host, tess_h5_buffer *buffer,
+                                            uint64_t n_byte);
+void tess_h5_drop(const tess_host *host, tess_h5_buffer *buffer);
+// A chunk into dst [chunk_bytes] (h5_unpack.c); of one that is not packed only rows low to high - 1
+// of it.
+TESS_MUST_CHECK tess_status tess_h5_unpack(const tess_host *host, const tess_h5_reader *r,
+                                           tess_h5_scratch *scratch, const tess_h5_place *place,
+                                           int64_t low, int64_t high, uint8_t *dst);
 
 // False where the description of the chunks cannot be. Sets held_bytes.
 bool tess_h5_chunks_begin(const tess_host *host, tess_h5_reader *r, uint64_t *held_bytes);
