@@ -16,6 +16,8 @@ WORK = ["--checkpoint", "work", "--checkpoint-every", 0]
 WAYS = {
     "folder": ["--save-surfaces", "--save-plots", "--output-format", "json"],
     "report": ["--no-surfaces", "--report", "page.html"],
+    "draws": ["--method", "both", "--n-chains", 2, "--n-warmup", 9, "--n-samples", 9,
+              "--max-tree-depth", 3, "--max-attempts", 1],
 }
 
 
