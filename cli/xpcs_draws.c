@@ -139,15 +139,26 @@ int xpcs_sample(cli *c, xpcs_job *j, const char *folder)
     return j->sample_config.shard > 0 ? xpcs_save_shard(c, j, folder) : write_draws(c, j, folder);
 }
 
+// R-hat, which one chain and draws that never moved do not have.
+static const char *r_hat_text(double r_hat, int digits, char text[static 24])
+{
+    if (isnan(r_hat)) {
+        return "unknown";
+    }
+    snprintf(text, 24, "%.*f", digits, r_hat);
+    return text;
+}
+
 static void print_row(const char *name, const tess_xpcs_summary *s)
 {
+    char text[24];
     if (s->is_fixed) {
         printf("%-20s %13.7g    fixed\n", name, s->mean);
         return;
     }
-    printf("%-20s %13.7g +- %-9.2g [%.5g, %.5g]  %.3f %7.0f %7.0f%s\n", name, s->mean, s->sd,
-           s->quantile[0], s->quantile[TESS_XPCS_N_QUANTILE - 1], s->r_hat, s->ess_bulk,
-           s->ess_tail, s->is_bimodal ? "  two modes" : "");
+    printf("%-20s %13.7g +- %-9.2g [%.5g, %.5g]  %s %7.0f %7.0f%s\n", name, s->mean, s->sd,
+           s->quantile[0], s->quantile[TESS_XPCS_N_QUANTILE - 1], r_hat_text(s->r_hat, 3, text),
+           s->ess_bulk, s->ess_tail, s->is_bimodal ? "  two modes" : "");
 }
 
 void xpcs_print_draws(const xpcs_job *j)
@@ -155,6 +166,7 @@ void xpcs_print_draws(const xpcs_job *j)
     const tess_xpcs_diagnosis_info *d = tess_xpcs_diagnosis_get_info(j->diagnosis);
     const tess_xpcs_posterior_info *p = tess_xpcs_posterior_get_info(j->posterior);
     const int64_t n = d->n_param + 1;
+    char text[24];
 
     printf("\ndraws          %lld chains of %lld after %lld, %lld evaluations, %.3f s\n",
            (long long)d->n_chain, (long long)d->n_draw, (long long)j->sample_config.n_warmup,
@@ -162,9 +174,9 @@ void xpcs_print_draws(const xpcs_job *j)
     if (p->method == TESS_XPCS_METHOD_CONSENSUS) {
         printf("parts          %lld, combined\n", (long long)p->n_shard);
     }
-    printf("chains         %s: R-hat %.4f, effective draws %.0f in the bulk, %.0f in the tails",
-           tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state), d->r_hat_max,
-           d->ess_bulk_min, d->ess_tail_min);
+    printf("chains         %s: R-hat %s, effective draws %.0f in the bulk, %.0f in the tails",
+           tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state),
+           r_hat_text(d->r_hat_max, 4, text), d->ess_bulk_min, d->ess_tail_min);
     if (!isnan(d->bfmi_min)) { // made by paths
         printf(", %lld divergences, acceptance %.2f, E-BFMI %.2f", (long long)d->n_diverged_all,
                d->accept_mean, d->bfmi_min);
@@ -180,11 +192,13 @@ int xpcs_draws_verdict(const cli *c, const xpcs_job *j)
 {
     const tess_xpcs_diagnosis_info *d = tess_xpcs_diagnosis_get_info(j->diagnosis);
 
+    char text[24];
+
     console_warnings(d->warnings);
     if (d->state != TESS_XPCS_CHAINS_CONVERGED) {
-        console_fail(1, "the chains have not converged (%s): R-hat %.3f, %lld divergences",
-                     tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state), d->r_hat_max,
-                     (long long)d->n_diverged_all);
+        console_fail(1, "the chains have not converged (%s): R-hat %s, %lld divergences",
+                     tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state),
+                     r_hat_text(d->r_hat_max, 3, text), (long long)d->n_diverged_all);
         return c->values.xpcs.strict ? 1 : 0;
     }
     return c->values.xpcs.strict && d->warnings[0]

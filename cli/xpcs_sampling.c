@@ -137,6 +137,9 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
                j->sample_config.scaling == TESS_XPCS_DRAW_SCALING_FIT) {
         return cli_usage_error(c, "--scaling fourier: a series in phi is not sampled; give "
                                   "--draw-scaling individual or averaged, or another --scaling");
+    } else if (j->fit_config.loss != TESS_XPCS_LOSS_LINEAR) {
+        return cli_usage_error(c, "--loss: draws are of normal noise, which a robust loss does not "
+                                  "have; give --loss linear, or --method nlsq to fit alone");
     }
     return 0;
 }

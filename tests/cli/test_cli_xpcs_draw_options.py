@@ -77,6 +77,15 @@ optimization:
         assert np.array_equal(cut["posterior_samples"], by_hand["posterior_samples"])
 
 
+def test_one_chain_has_no_r_hat(run):
+    tessera, _ = run
+    result = tessera("xpcs", "mcmc", *STATIC, "-o", "alone", *FEW, "--n-chains", "1")
+    assert result.returncode == 0
+    assert "not_converged: R-hat unknown" in result.stdout
+    assert "one chain cannot tell" in result.stderr
+    assert "nan" not in (result.stdout + result.stderr).lower()
+
+
 @pytest.mark.parametrize(("words", "code", "says"), [
     (["--scaling", "fourier"], 2, "--draw-scaling individual"),
     (["--sampler", "gibbs"], 2, "nuts|laplace|consensus"),
@@ -84,6 +93,7 @@ optimization:
     (["--shard", "1/2", "--cmc-num-shards", "4"], 2, "4 parts"),
     (["--cmc-num-shards", "100000"], 2, "take fewer"),
     (["--max-attempts", "0"], 2, "--max-attempts"),
+    (["--loss", "huber"], 2, "give --loss linear"),
 ])
 def test_what_cannot_be_had_is_refused(run, words, code, says):
     tessera, _ = run

@@ -19,7 +19,11 @@ static void write_verdict(tess_xp_draws_page *page)
     char text[128];
     tess_html_badge(&page->html,
                     t->state == TESS_XPCS_CHAINS_CONVERGED ? TESS_HTML_GOOD : TESS_HTML_BAD, name);
-    snprintf(text, sizeof text, "R-hat %.3f at most", t->r_hat_max);
+    if (isnan(t->r_hat_max)) { // one chain
+        snprintf(text, sizeof text, "R-hat unknown");
+    } else {
+        snprintf(text, sizeof text, "R-hat %.3f at most", t->r_hat_max);
+    }
     tess_html_badge(&page->html, t->r_hat_max < 1.05 ? TESS_HTML_GOOD : TESS_HTML_CHECK, text);
     snprintf(text, sizeof text, "%.0f effective draws at least",
              fmin(t->ess_bulk_min, t->ess_tail_min));
