@@ -305,7 +305,7 @@ def cases():
         large_fit_case(23, 1000),
         stream_case(23, 2085),
         _xpcs_sampling.nuts_case("static_anisotropic", 4, 40, 0.01),
-        _xpcs_sampling.nuts_case("laminar_flow", 4, 30, 0.0003),
+        _xpcs_sampling.nuts_case("laminar_flow", 3, 24, 0.01, is_informed=True),
         _xpcs_sampling.whole_case(23, 200),
         *_xpcs_overhead.cases(),
         *([large_fit_case(23, 1000, "cuda"), *_xpcs_gpu.cases()] if has_gpu else []),
