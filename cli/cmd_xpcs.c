@@ -209,6 +209,12 @@ static int fit_and_sample(cli *c, xpcs_job *j, const char *folder)
 
 static int run_fit(cli *c, xpcs_job *j)
 {
+    if (c->values.xpcs.version) {
+        return cmd_version(c->values.json);
+    }
+    if (c->values.verbose && c->values.quiet) {
+        return cli_usage_error(c, "--verbose and --quiet exclude each other: give one of them");
+    }
     CLI_TRY(xpcs_check_drawing(c));
     CLI_TRY(xpcs_open_session(c, j));
     const char *folder = c->values.output;

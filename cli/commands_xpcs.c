@@ -151,6 +151,7 @@ static const opt_def fit_options[] = {
          "exit with 1 if the fit or the chains did not converge or have warnings"),
     FLAG("force-cpu", xpcs.force_cpu, "same as --device cpu"),
     FLAG("no-jit", xpcs.no_jit, "accepted; nothing is compiled at run time"),
+    FLAG("version", xpcs.version, "print the version and stop"),
     DATA_OPTIONS,
 };
 

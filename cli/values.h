@@ -21,6 +21,7 @@ typedef struct cli_xpcs_values {
     int strict;
     int force_cpu;
     int no_jit;
+    int version;
     int lenient;
     int minimal;
     const char *method;

@@ -101,6 +101,11 @@ int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path)
     } else {
         CLI_TRY(simulate(c, j));
     }
+    if (c->values.dry_run) {
+        console_note("pictures of %lld angles would be written to %s",
+                     (long long)tess_xpcs_data_get_info(j->data)->n_angle, folder);
+        return 0;
+    }
     CLI_TRY(job_status(
         c, tess_xpcs_figures(c->ctx, NULL, j->data, &j->model, folder, c->values.overwrite)));
     console_note("pictures written to %s", folder);

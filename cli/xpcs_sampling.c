@@ -201,7 +201,10 @@ int xpcs_take_warm_start(cli *c, xpcs_job *j)
         return 0;
     }
     const int is_folder = stat(given, &there) == 0 && S_ISDIR(there.st_mode);
-    snprintf(path, sizeof path, "%s%s", given, is_folder ? "/nlsq/parameters.json" : "");
+    snprintf(path, sizeof path, "%s%s", given, is_folder ? "/parameters.json" : "");
+    if (is_folder && stat(path, &there) != 0) { // not the folder nlsq itself
+        snprintf(path, sizeof path, "%s/nlsq/parameters.json", given);
+    }
     CLI_CALL(tess_document_load(c->ctx, path, &document));
     const int code = take_values(c, j, path, tess_document_root(document));
     tess_document_destroy(document);
