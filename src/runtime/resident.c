@@ -16,6 +16,15 @@ tess_status tess_resident_create(const tess_device *device, size_t bytes, tess_r
     return bytes > 0 ? tess_device_alloc(device, space_of(device), bytes, &out->data) : TESS_OK;
 }
 
+tess_status tess_resident_grow(const tess_device *device, size_t bytes, tess_resident *array)
+{
+    if (array->data && array->bytes >= bytes) {
+        return TESS_OK;
+    }
+    tess_resident_free(array);
+    return tess_resident_create(device, bytes, array);
+}
+
 tess_status tess_resident_create_kept(const tess_device *device, uint64_t key, size_t bytes,
                                       tess_resident *out, bool *is_same)
 {

@@ -24,8 +24,12 @@ typedef struct tess_resident {
 // Room for bytes, not initialised.
 TESS_MUST_CHECK tess_status tess_resident_create(const tess_device *device, size_t bytes,
                                                  tess_resident *out);
-// The same; memory that was kept is taken again, *is_same: with what it held when it was kept by
-// this key, 0: by none.
+// Room of at least so many bytes where there may be some already; what was in it is lost if it
+// grows.
+TESS_MUST_CHECK tess_status tess_resident_grow(const tess_device *device, size_t bytes,
+                                               tess_resident *array);
+// As tess_resident_create(); memory that was kept is taken again, *is_same: with what it held when
+// it was kept by this key, 0: by none.
 TESS_MUST_CHECK tess_status tess_resident_create_kept(const tess_device *device, uint64_t key,
                                                       size_t bytes, tess_resident *out,
                                                       bool *is_same);

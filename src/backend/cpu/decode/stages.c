@@ -1,5 +1,6 @@
 #include "backend/cpu/decode/stages.h"
 
+#include "stage/decode_columns.h"
 #include "stage/decode_events.h"
 #include "stage/decode_gmm.h"
 #include "stage/decode_hmm.h"
@@ -11,6 +12,8 @@ static const tess_cpu_stage stages[] = {
     {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
      tess_cpu_decode_kde_bind},
     {TESS_STAGE_DECODE_ROWS, "decode.rows", sizeof(tess_stage_decode_rows), tess_cpu_decode_rows},
+    {TESS_STAGE_DECODE_COLUMNS, "decode.columns", sizeof(tess_stage_decode_columns),
+     tess_cpu_decode_columns},
     {TESS_STAGE_DECODE_HMM_FILTER, "decode.filter", sizeof(tess_stage_decode_hmm_filter),
      tess_cpu_decode_hmm_filter},
     {TESS_STAGE_DECODE_HMM_SMOOTH, "decode.smooth", sizeof(tess_stage_decode_hmm_smooth),

@@ -17,6 +17,7 @@ TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_trace(tess_backend_device *devic
                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_events(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_joint(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_columns(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_gmm(tess_backend_device *device, const void *args);
 
 #endif

@@ -7,6 +7,7 @@
 extern const tess_cuda_stage tess_cuda_stage_decode_kde;
 extern const tess_cuda_stage tess_cuda_stage_decode_kde_nodes;
 extern const tess_cuda_stage tess_cuda_stage_decode_rows;
+extern const tess_cuda_stage tess_cuda_stage_decode_columns;
 extern const tess_cuda_stage tess_cuda_stage_decode_joint;
 extern const tess_cuda_stage tess_cuda_stage_decode_gmm;
 extern const tess_cuda_stage tess_cuda_stage_decode_hmm_filter;

@@ -71,8 +71,12 @@ static tess_status find_places(tess_blocks *blocks, const tess_decode_encoding *
     return TESS_OK;
 }
 
+// Those of a device are cleared by who asked for them.
 static void clear_rows(const uint8_t *is_missing, tess_array *out)
 {
+    if (out->space == TESS_SPACE_DEVICE) {
+        return;
+    }
     const int64_t n_column = out->rank == 2 ? out->shape[1] : 1;
     const size_t row_bytes = (size_t)n_column * (size_t)out->item_bytes;
     for (int64_t k = 0; is_missing && k < out->shape[0]; k++) {
@@ -156,7 +160,6 @@ tess_status tess_de_likelihood_seen(tess_context *ctx, tess_device *device,
     tess_decode_observation_init(&o, sizeof o);
     TESS_TRY(tess_struct_read(given, &o, sizeof o, "observation"));
     TESS_TRY(tess_de_check_rows(first, n_row, o.n_time));
-    TESS_TRY(tess_de_check_out(out, n_row, local ? 0 : encoding->info.n_interior));
     TESS_TRY(tess_de_check_grid(encoding, &o, local));
     tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
                                             .bound = encoding->info.bound};

@@ -30,7 +30,8 @@ TESS_MUST_CHECK tess_status tess_de_likelihood(tess_context *ctx, tess_device *d
                                                int64_t first, int64_t n_row, bool local,
                                                tess_array *out,
                                                tess_decode_likelihood_report *report);
-// The same for an observation that was checked, or is part of one that was.
+// The same for an observation that was checked, or is part of one that was. Rows at every bin may
+// stay in the memory of the device (out->space), where missing ones are not cleared.
 TESS_MUST_CHECK tess_status tess_de_likelihood_seen(tess_context *ctx, tess_device *device,
                                                     const tess_decode_encoding *encoding,
                                                     const tess_decode_observation *observation,

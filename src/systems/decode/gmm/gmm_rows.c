@@ -90,12 +90,39 @@ static tess_status rows_here(tess_context *ctx, const tess_decode_encoding *enco
     return status;
 }
 
+// Rows that stay on a device which has no such mixtures: made here, and sent.
+static tess_status send_rows(tess_context *ctx, tess_device *device,
+                             const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                             double scale, tess_array *out, tess_decode_likelihood_report *report)
+{
+    const size_t bytes = (size_t)tess_array_items(out) * (size_t)out->item_bytes;
+    tess_array here = *out;
+    here.space = TESS_SPACE_HOST;
+    here.data = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of mixtures");
+    if (!here.data) {
+        return TESS_E_MEMORY;
+    }
+    tess_status status = rows_here(ctx, encoding, spikes, scale, &here, report);
+    if (status == TESS_OK) {
+        status = device->backend->copy(device->queue, out->data, TESS_SPACE_DEVICE, here.data,
+                                       TESS_SPACE_HOST, bytes);
+    }
+    if (status == TESS_OK) {
+        status = tess_stage_finish(device);
+    }
+    tess_heap_free(&ctx->heap, here.data, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
 tess_status tess_de_gmm_rows(tess_context *ctx, tess_device *device,
                              const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
                              double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
-    return tess_de_gmm_is_there(ctx, device, encoding)
-               ? tess_de_gmm_rows_there(ctx, device, encoding, spikes, scale, out, report)
+    if (tess_de_gmm_is_there(ctx, device, encoding)) {
+        return tess_de_gmm_rows_there(ctx, device, encoding, spikes, scale, out, report);
+    }
+    return out->space == TESS_SPACE_DEVICE
+               ? send_rows(ctx, device, encoding, spikes, scale, out, report)
                : rows_here(ctx, encoding, spikes, scale, out, report);
 }
 

@@ -128,11 +128,7 @@ static void end(gmm_there *t)
 
 static tess_status room(const gmm_there *t, tess_resident *array, size_t bytes)
 {
-    if (array->data && array->bytes >= bytes) {
-        return TESS_OK;
-    }
-    tess_resident_free(array);
-    return tess_resident_create(t->device, bytes, array);
+    return tess_resident_grow(t->device, bytes, array);
 }
 
 // Values of n marks of an electrode, behind `before` that are there; *used bytes of marks, too.
@@ -256,7 +252,11 @@ static tess_status part_rows(gmm_there *t, const rows_part *part, double scale, 
     const size_t out_bytes = (size_t)(n_row * n_bin) * (size_t)out->item_bytes;
     TESS_TRY(room(t, &t->row_first, first_bytes));
     TESS_TRY(room(t, &t->item, item_bytes + sizeof *part->item));
-    TESS_TRY(room(t, &t->out, out_bytes));
+    const bool is_in_place = out->space == TESS_SPACE_DEVICE;
+    char *to = (char *)out->data + (size_t)(part->row * n_bin) * (size_t)out->item_bytes;
+    if (!is_in_place) {
+        TESS_TRY(room(t, &t->out, out_bytes));
+    }
     TESS_TRY(tess_resident_put(&t->row_first, 0, part->row_first, first_bytes));
     if (item_bytes > 0) {
         TESS_TRY(tess_resident_put(&t->item, 0, part->item, item_bytes));
@@ -267,13 +267,12 @@ static tess_status part_rows(gmm_there *t, const rows_part *part, double scale, 
                                          .row_first = t->row_first.data,
                                          .item = t->item.data,
                                          .values = t->values.data,
-                                         .out = t->out.data,
+                                         .out = is_in_place ? (void *)to : t->out.data,
                                          .scale = scale,
                                          .value_dtype = TESS_F64,
                                          .out_dtype = (int32_t)out->dtype};
     TESS_TRY(tess_stage_start(t->device, TESS_STAGE_DECODE_ROWS, &args, sizeof args));
-    char *to = (char *)out->data + (size_t)(part->row * n_bin) * (size_t)out->item_bytes;
-    return tess_resident_fetch(&t->out, to, out_bytes);
+    return is_in_place ? tess_stage_finish(t->device) : tess_resident_fetch(&t->out, to, out_bytes);
 }
 
 static tess_status all_parts(gmm_there *t, const tess_de_row_spikes *s, double scale,

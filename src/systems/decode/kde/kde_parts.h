@@ -9,9 +9,9 @@
 typedef struct kde_parts {
     const kde_model *kde;
     const tess_de_row_spikes *spikes;
-    int64_t out_item_bytes;
-    bool is_there;      // on a device: marks and results have room of their own
-    int64_t room_bytes; // for the spikes of a part, and again for its rows
+    int64_t out_item_bytes; // 0: rows are written where they stay
+    bool is_there;          // on a device: marks and results have room of their own
+    int64_t room_bytes;     // for the spikes of a part, and again for its rows
     // Of the largest parts.
     int64_t n_spike;
     int64_t n_row;

@@ -144,6 +144,7 @@ static tess_status part_rows(const rows_task *t)
     const size_t out_bytes = (size_t)(n_row * n_bin) * (size_t)t->out->item_bytes;
     char *out = (char *)t->out->data + (size_t)(t->row * n_bin) * (size_t)t->out->item_bytes;
     const bool is_here = there->device->shares_host_memory;
+    const bool is_in_place = is_here || t->out->space == TESS_SPACE_DEVICE;
     list_items(t);
     if (!is_here) {
         TESS_TRY(tess_resident_put(&there->row_first, 0, t->row_first,
@@ -158,14 +159,14 @@ static tess_status part_rows(const rows_task *t)
         .row_first = is_here ? t->row_first : there->row_first.data,
         .item = is_here ? t->item : there->item.data,
         .values = there->values.data,
-        .out = is_here ? (void *)out : there->out.data,
+        .out = is_in_place ? (void *)out : there->out.data,
         .scale = t->scale,
         .unheard_value = t->kde->stage.unheard_value,
         .value_dtype = t->kde->stage.is_exact ? TESS_F64 : TESS_F32,
         .out_dtype = (int32_t)t->out->dtype};
     TESS_TRY(tess_stage_start(there->device, TESS_STAGE_DECODE_ROWS, &args, sizeof args));
-    return is_here ? tess_stage_finish(there->device)
-                   : tess_resident_fetch(&there->out, out, out_bytes);
+    return is_in_place ? tess_stage_finish(there->device)
+                       : tess_resident_fetch(&there->out, out, out_bytes);
 }
 
 static tess_status run_parts(rows_task *t)
@@ -234,10 +235,11 @@ tess_status tess_de_kde_rows(tess_context *ctx, tess_device *device,
     tess_blocks blocks;
     tess_blocks_init(&blocks, &ctx->heap);
     rows_task task = {.ctx = ctx, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
-    task.parts = (kde_parts){.kde = kde,
-                             .spikes = spikes,
-                             .out_item_bytes = out->item_bytes,
-                             .is_there = !device->shares_host_memory};
+    task.parts =
+        (kde_parts){.kde = kde,
+                    .spikes = spikes,
+                    .out_item_bytes = out->space == TESS_SPACE_DEVICE ? 0 : out->item_bytes,
+                    .is_there = !device->shares_host_memory};
     task.ranges = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.ranges, "spikes");
     tess_status status = task.ranges ? TESS_OK : TESS_E_MEMORY;
     if (status == TESS_OK) {

@@ -9,11 +9,7 @@
 
 tess_status tess_de_kde_room(const kde_there *there, tess_resident *room, size_t bytes)
 {
-    if (room->data && room->bytes >= bytes) {
-        return TESS_OK;
-    }
-    tess_resident_free(room);
-    return tess_resident_create(there->device, bytes, room);
+    return tess_resident_grow(there->device, bytes, room);
 }
 
 typedef struct upload {

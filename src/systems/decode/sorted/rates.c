@@ -108,10 +108,10 @@ static tess_status run(tess_device *device, const tess_decode_encoding *encoding
 {
     const int64_t n_bin = encoding->info.n_interior;
     const int64_t row_bytes = n_bin * out->item_bytes;
-    const bool is_here = device->shares_host_memory;
+    const bool is_in_place = device->shares_host_memory || out->space == TESS_SPACE_DEVICE;
     const int64_t fitting = DEVICE_BYTES / row_bytes > 1 ? DEVICE_BYTES / row_bytes : 1;
-    const int64_t at_once = is_here || groups->n_row < fitting ? groups->n_row : fitting;
-    if (!is_here) {
+    const int64_t at_once = is_in_place || groups->n_row < fitting ? groups->n_row : fitting;
+    if (!is_in_place) {
         TESS_TRY(tess_resident_create(device, (size_t)(at_once * row_bytes), &there->out));
     }
     for (int64_t row = 0; row < groups->n_row; row += at_once) {
@@ -123,13 +123,14 @@ static tess_status run(tess_device *device, const tess_decode_encoding *encoding
                                              .row_first = (const int64_t *)there->first.data + row,
                                              .item = there->unit.data,
                                              .values = there->log_field.data,
-                                             .out = is_here ? (void *)to : there->out.data,
+                                             .out = is_in_place ? (void *)to : there->out.data,
                                              .scale = scale,
                                              .value_dtype = TESS_F64,
                                              .out_dtype = (int32_t)out->dtype};
         TESS_TRY(tess_stage_start(device, TESS_STAGE_DECODE_ROWS, &args, sizeof args));
-        TESS_TRY(is_here ? tess_stage_finish(device)
-                         : tess_resident_fetch(&there->out, to, (size_t)(args.n_row * row_bytes)));
+        TESS_TRY(is_in_place
+                     ? tess_stage_finish(device)
+                     : tess_resident_fetch(&there->out, to, (size_t)(args.n_row * row_bytes)));
     }
     return TESS_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/blocks.h"
 #include "base/hash.h"
+#include "runtime/resident.h"
 #include "systems/decode/decode.h"
 #include "systems/decode/states/hmm.h"
 
@@ -66,6 +67,23 @@ TESS_MUST_CHECK tess_status tess_de_likelihood_rows(tess_context *ctx, tess_devi
                                                     void *ll, void *scratch,
                                                     tess_decode_likelihood_report *report);
 
+// What rows on a device are made in; grows as needed.
+typedef struct tess_de_ll_room {
+    tess_resident columns; // of the widest block but one that is all of a row
+    tess_resident added;
+    tess_resident added_row;
+    tess_resident is_missing;
+} tess_de_ll_room;
+
+// The same rows, in the memory of a device that has TESS_STAGE_DECODE_COLUMNS: ll is its, too.
+TESS_MUST_CHECK tess_status tess_de_likelihood_there(tess_context *ctx, tess_device *device,
+                                                     const tess_decode_detector *detector,
+                                                     const tess_decode_observation *observation,
+                                                     int has_nan, int64_t first, int64_t n_row,
+                                                     void *ll, tess_de_ll_room *room,
+                                                     tess_decode_likelihood_report *report);
+void tess_de_ll_room_free(tess_de_ll_room *room);
+
 // modifiers.c: rows first..first+n_row-1 of ll [n_row][n_ll], changed in place. The first adds
 // penalty and kernel, the second makes missing rows 0.
 TESS_MUST_CHECK tess_status tess_de_modify_rows(tess_context *ctx,
@@ -75,6 +93,21 @@ TESS_MUST_CHECK tess_status tess_de_modify_rows(tess_context *ctx,
 void tess_de_clear_missing(const tess_decode_detector *detector,
                            const tess_decode_observation *observation, int has_nan, int64_t first,
                            int64_t n_row, void *ll);
+// Whether that row is missing.
+bool tess_de_is_missing(const tess_decode_observation *observation, int has_nan, int64_t row);
+// What penalty or kernel of a block add to rows first..first+n_row-1: row t that of row[t] of the
+// table, or nothing (-1).
+typedef struct tess_de_added {
+    double *table; // [n_table][n_column] rows of the animal's bins, in the order of the bins
+    int64_t n_table;
+    int32_t *row; // [n_row]
+} tess_de_added;
+TESS_MUST_CHECK tess_status tess_de_modifier_table(tess_context *ctx, tess_blocks *blocks,
+                                                   const tess_decode_detector *detector,
+                                                   const tess_de_columns *block,
+                                                   const tess_decode_observation *observation,
+                                                   int64_t first, int64_t n_row,
+                                                   tess_de_added *out);
 // Is any sample of the position NaN?
 bool tess_de_has_untracked(const tess_decode_position *position);
 // Is a sample NaN that the position of this time is interpolated from? There must be samples.

@@ -128,11 +128,7 @@ void tess_de_hmm_there_put(const tess_de_hmm *hmm, tess_de_hmm_there *there)
 tess_status tess_de_hmm_there_room(const tess_de_hmm_there *there, tess_resident *room,
                                    size_t bytes)
 {
-    if (room->data && room->bytes >= bytes) {
-        return TESS_OK;
-    }
-    tess_resident_free(room);
-    return tess_resident_create(there->device, bytes, room);
+    return tess_resident_grow(there->device, bytes, room);
 }
 
 tess_status tess_de_hmm_there_scratch(tess_de_hmm_there *there, int32_t stage, const void *args)

@@ -233,6 +233,82 @@ tess_status tess_de_modify_rows(tess_context *ctx, const tess_decode_detector *d
     return TESS_OK;
 }
 
+// Rows of a table, bin by bin.
+typedef struct table_job {
+    const tess_decode_detector *detector;
+    const tess_de_columns *block;
+    const double *distances;
+    const int64_t *bins; // [n_table]
+    double *table;
+} table_job;
+
+static tess_status make_table_row(void *arg, int64_t k, int32_t worker)
+{
+    (void)worker;
+    const table_job *job = arg;
+    const int64_t n = job->block->n_column;
+    tess_de_modifier_row(job->detector, job->block, job->distances + job->bins[k] * n, job->bins[k],
+                         job->table + k * n);
+    return TESS_OK;
+}
+
+// The distinct bins of rows, rising, and which of them each row has.
+static int64_t number_bins(const int64_t *animal, int64_t n_row, int64_t n_bin, int64_t *number,
+                           int32_t *row)
+{
+    int64_t n = 0;
+    for (int64_t t = 0; t < n_row; t++) {
+        if (animal[t] >= 0) {
+            number[animal[t]] = 1;
+        }
+    }
+    for (int64_t p = 0; p < n_bin; p++) {
+        number[p] = number[p] ? n++ : -1;
+    }
+    for (int64_t t = 0; t < n_row; t++) {
+        row[t] = animal[t] >= 0 ? (int32_t)number[animal[t]] : -1;
+    }
+    return n;
+}
+
+tess_status tess_de_modifier_table(tess_context *ctx, tess_blocks *blocks,
+                                   const tess_decode_detector *detector,
+                                   const tess_de_columns *block,
+                                   const tess_decode_observation *observation, int64_t first,
+                                   int64_t n_row, tess_de_added *out)
+{
+    tess_decode_environment *env = detector->environments[block->environment];
+    const int64_t n_bin = block->n_column;
+    int64_t *animal = tess_blocks_alloc(blocks, n_row, sizeof *animal, "animal's bins");
+    int64_t *number = tess_blocks_alloc(blocks, n_bin, sizeof *number, "animal's bins");
+    int64_t *bins = tess_blocks_alloc(blocks, n_bin, sizeof *bins, "animal's bins");
+    out->row = tess_blocks_alloc(blocks, n_row, sizeof *out->row, "animal's bins");
+    if (!animal || !number || !bins || !out->row) {
+        return TESS_E_MEMORY;
+    }
+    table_job job = {.detector = detector, .block = block, .bins = bins};
+    TESS_TRY(tess_decode_distances(ctx, env, &job.distances));
+    TESS_TRY(animal_bins(ctx, env, observation, first, n_row, animal));
+    out->n_table = number_bins(animal, n_row, n_bin, number, out->row);
+    for (int64_t p = 0; p < n_bin; p++) {
+        if (number[p] >= 0) {
+            bins[number[p]] = p;
+        }
+    }
+    out->table = tess_blocks_alloc(blocks, out->n_table * n_bin, sizeof *out->table, "modifiers");
+    if (!out->table) {
+        return TESS_E_MEMORY;
+    }
+    job.table = out->table;
+    return tess_parallel_for(ctx->pool, out->n_table, make_table_row, &job);
+}
+
+bool tess_de_is_missing(const tess_decode_observation *observation, int has_nan, int64_t row)
+{
+    return (observation->is_missing && observation->is_missing[row]) ||
+           (has_nan && tess_de_is_untracked(&observation->position, observation->time[row]));
+}
+
 void tess_de_clear_missing(const tess_decode_detector *detector,
                            const tess_decode_observation *observation, int has_nan, int64_t first,
                            int64_t n_row, void *ll)
@@ -240,9 +316,7 @@ void tess_de_clear_missing(const tess_decode_detector *detector,
     const size_t row_bytes = (size_t)detector->info.n_ll *
                              (detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float));
     for (int64_t t = 0; t < n_row; t++) {
-        const bool is_flagged = observation->is_missing && observation->is_missing[first + t];
-        if (is_flagged || (has_nan && tess_de_is_untracked(&observation->position,
-                                                           observation->time[first + t]))) {
+        if (tess_de_is_missing(observation, has_nan, first + t)) {
             memset((char *)ll + (size_t)t * row_bytes, 0, row_bytes);
         }
     }
