@@ -265,6 +265,23 @@ void tess_de_kde_there_put(const tess_decode_encoding *encoding, kde_there *ther
     tess_de_kde_there_free(stays ? atomic_exchange(&kde->there, there) : there);
 }
 
+tess_status tess_de_kde_prepare(tess_context *ctx, tess_device *device,
+                                const tess_decode_encoding *encoding)
+{
+    kde_there *there = NULL;
+    if (&ctx->heap != encoding->heap) {
+        return TESS_OK;
+    }
+    const tess_status status = tess_de_kde_there_take(ctx, device, encoding, &there);
+    if (status == TESS_OK) {
+        tess_de_kde_there_put(encoding, there);
+    } else if (status == TESS_E_LIMIT) {
+        tess_error_clear();
+        return TESS_OK;
+    }
+    return status;
+}
+
 void tess_de_kde_rooms_free(kde_there *there)
 {
     tess_resident *rooms[] = {&there->marks,  &there->values,  &there->row_first,

@@ -40,6 +40,9 @@ TESS_MUST_CHECK tess_status tess_de_kde_there_take(tess_context *ctx, tess_devic
 // There may be another by now, or none may stay: then it is freed.
 void tess_de_kde_there_put(const tess_decode_encoding *encoding, kde_there *there);
 void tess_de_kde_there_free(kde_there *there);
+// As the encoding's ops want it.
+TESS_MUST_CHECK tess_status tess_de_kde_prepare(tess_context *ctx, tess_device *device,
+                                                const tess_decode_encoding *encoding);
 
 // Room of at least so many bytes; what was in it is lost.
 TESS_MUST_CHECK tess_status tess_de_kde_room(const kde_there *there, tess_resident *room,

@@ -18,10 +18,10 @@ static const tess_de_rows *choose_keep(const tess_de_engine *e)
     if (!tess_de_engine_smooths(e)) {
         return NULL;
     }
-    if (e->desc.causal.dtype == dtype) {
+    if (e->desc.causal.dtype == dtype && !e->desc.causal.there) {
         return &e->desc.causal;
     }
-    if (e->desc.acausal.dtype == dtype) {
+    if (e->desc.acausal.dtype == dtype && !e->desc.acausal.there) {
         return &e->desc.acausal;
     }
     return e->desc.kept.dtype == dtype ? &e->desc.kept : NULL;
@@ -113,7 +113,15 @@ tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *de
                                                 .time = desc->observation->time};
     }
     engine->keep = choose_keep(engine);
-    engine->states = tess_de_rows_device(ctx, desc->detector->hmm, engine->n_time);
+    const bool stays = tess_de_engine_has_results_there(desc);
+    engine->states =
+        tess_de_rows_device(ctx, desc->detector->hmm, stays ? INT64_MAX : engine->n_time);
+    if (stays && engine->states->shares_host_memory) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "results cannot stay on '%s', which does not filter this model; ask for them in "
+                  "host memory",
+                  ctx->device->info.id);
+    }
     if (desc->device && desc->device != engine->states) {
         tess_log_write(&ctx->log, TESS_LOG_INFO,
                        "likelihoods on %s; filter and smoother on %s, in parts side by side",
@@ -195,6 +203,7 @@ static tess_status take_memory(tess_de_engine *e)
             TESS_TRY(take_room(e, wanted[i].n, wanted[i].item, wanted[i].at));
         }
     }
+    TESS_TRY(tess_de_engine_take_there(e));
     if (e->needs.parts) {
         TESS_TRY(tess_de_hmm_room_create(e->ctx, d->hmm, d->dtype, rows, tess_de_engine_smooths(e),
                                          &e->room));
@@ -216,7 +225,10 @@ tess_status tess_de_engine_create(tess_context *ctx, const tess_de_engine_desc *
     if (!engine) {
         return TESS_E_MEMORY;
     }
-    tess_status status = tess_de_engine_plan(ctx, desc, engine);
+    tess_status status = tess_de_engine_prepare(ctx, desc);
+    if (status == TESS_OK) {
+        status = tess_de_engine_plan(ctx, desc, engine);
+    }
     engine->ctx = ctx;
     tess_blocks_init(&engine->memory, &ctx->heap);
     if (status == TESS_OK) {
@@ -246,6 +258,7 @@ void tess_de_engine_destroy(tess_de_engine *engine)
 {
     if (engine) {
         tess_de_engine_drop(engine);
+        tess_de_engine_free_there(engine);
         tess_de_path_there_free(engine->path.there);
         tess_de_path_destroy(engine->path.model);
         tess_de_hmm_room_destroy(engine->room);

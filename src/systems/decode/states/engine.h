@@ -27,6 +27,8 @@ typedef struct tess_de_rows {
     int32_t reserved;
     int64_t width;
     void *memory; // [n_time][width]; NULL: behind the calls
+    void *there; // the same in the memory of the device that filters; then of the detector's dtype,
+                 // f64 of states, and nothing of it is here
     void *self;
     tess_status (*read)(void *self, int64_t first, int64_t count, void *dst);
     tess_status (*write)(void *self, int64_t first, int64_t count, const void *src);
@@ -109,6 +111,13 @@ typedef struct tess_de_engine {
         bool kept;  // filtered rows of the whole recording: they fit the limit
         bool parts; // room for parts of a chunk side by side
     } needs;
+    struct {               // what stays on the device that filters and smooths (engine_there.c)
+        bool has_ll;       // of a chunk
+        bool has_filtered; // of the whole recording
+        tess_resident ll;  // [chunk_rows][n_ll]
+        tess_resident filtered; // [n_time][N_s]
+        tess_de_ll_room room;
+    } there;
     int64_t n_slot; // of the buffers below: chunks that are under way at once, of each kind
     struct {        // the likelihood of the next chunk, by another thread and on a device
         tess_errand errand;
@@ -206,7 +215,8 @@ static inline void *tess_de_engine_slot(const tess_de_engine *e, void *buffer, i
 }
 
 // engine_likelihood.c: the likelihood of rows first..first+count-1, given or computed: chunk->ll
-// and its type. scratch has room for [count][N_s].
+// and its type, or chunk->there.ll if that is set and it is computed. scratch has room for
+// [count][N_s]; it is not used where rows are computed there.
 TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, int64_t first,
                                                       int64_t count,
                                                       tess_decode_likelihood_report *report,
@@ -221,6 +231,30 @@ TESS_MUST_CHECK tess_status tess_de_engine_trace(tess_de_engine *engine, int64_t
 // limit_bytes of an engine whose desc, keep and n_time are set.
 int tess_de_engine_smooths(const tess_de_engine *engine);
 TESS_MUST_CHECK tess_status tess_de_engine_choose(tess_de_engine *engine);
+
+// engine_there.c. Chooses what stays on the device: what there is plenty of room for.
+void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows);
+TESS_MUST_CHECK tess_status tess_de_engine_take_there(tess_de_engine *engine);
+void tess_de_engine_free_there(tess_de_engine *engine);
+// Models go up, so that what is left for rows is known.
+TESS_MUST_CHECK tess_status tess_de_engine_prepare(tess_context *ctx,
+                                                   const tess_de_engine_desc *desc);
+// Rows of a chunk that begins with this row, of those that stay.
+tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, int64_t first);
+// Whether some result is to stay there.
+bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc);
+// The likelihood of rows into chunk->there.ll, and here if a result, the path or nobody else has
+// it: ll.
+TESS_MUST_CHECK tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t first,
+                                                            int64_t count,
+                                                            tess_decode_likelihood_report *report,
+                                                            void *ll, tess_de_hmm_chunk *chunk);
+
+// Wanted in the host's memory or its files.
+static inline bool tess_de_rows_are_here(const tess_de_rows *rows)
+{
+    return rows->dtype != 0 && !rows->there;
+}
 
 // engine_rows.c: rows in and out, converted where the types differ.
 TESS_MUST_CHECK tess_status tess_de_rows_store(const tess_de_engine *engine,

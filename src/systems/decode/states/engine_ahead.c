@@ -25,7 +25,7 @@ bool tess_de_engine_is_behind(const tess_de_engine *engine)
                                   &desc->predictive_states};
     bool is_written = false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        is_written |= rows[i]->dtype != 0 && !rows[i]->memory;
+        is_written |= tess_de_rows_are_here(rows[i]) && !rows[i]->memory;
     }
     // The path works in the buffers that would be on their way.
     return is_written && !desc->is_checked && desc->path.dtype == 0;
@@ -86,7 +86,7 @@ static tess_status store_forward(const tess_de_engine *e, int64_t first,
     TESS_TRY(tess_de_rows_store(e, &desc->causal_states, first, n, chunk->causal_states, TESS_F64));
     TESS_TRY(tess_de_rows_store(e, &desc->predictive_states, first, n, chunk->predictive_states,
                                 TESS_F64));
-    if (e->keep && e->keep != &desc->causal) {
+    if (e->keep && e->keep != &desc->causal && !e->there.has_filtered) {
         TESS_TRY(tess_de_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
     }
     return TESS_OK;

@@ -17,9 +17,6 @@ static tess_status compute_likelihood(tess_de_engine *e, int64_t first, int64_t 
     const tess_decode_detector *d = e->desc.detector;
     const size_t row_bytes = (size_t)d->info.n_ll * tess_dtype_bytes((tess_dtype)d->dtype);
     const int64_t end = first + count;
-    if (first == 0) {
-        TESS_TRY(tess_de_check_likelihood(e->ctx, d, e->desc.observation));
-    }
     for (int64_t at = first; at < end;) {
         const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
         tess_decode_observation rows;
@@ -45,6 +42,7 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
                                    (size_t)e->desc.detector->info.n_ll *
                                        tess_dtype_bytes((tess_dtype)held));
     if (given->dtype != 0) {
+        chunk->there.ll = NULL;
         chunk->ll_dtype = given->dtype;
         chunk->ll = ll;
         if (given->memory) {
@@ -63,7 +61,11 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
     chunk->ll = ll;
     chunk->ll_dtype = dtype;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.likelihood");
-    TESS_TRY(compute_likelihood(e, first, count, report, scratch, ll));
+    if (first == 0) {
+        TESS_TRY(tess_de_check_likelihood(e->ctx, e->desc.detector, e->desc.observation));
+    }
+    TESS_TRY(chunk->there.ll ? tess_de_engine_likelihood_there(e, first, count, report, ll, chunk)
+                             : compute_likelihood(e, first, count, report, scratch, ll));
     tess_span_end(&span, 0, 0);
     e->likelihood_s += seconds_since(begin_ns);
     return TESS_OK;

@@ -28,7 +28,7 @@ static void *work_predicted(const tess_de_engine *e, int64_t first)
 {
     const tess_de_rows *rows = &e->desc.predictive;
     const tess_decode_detector *d = e->desc.detector;
-    return rows->dtype == 0 || e->needs.predicted
+    return !tess_de_rows_are_here(rows) || e->needs.predicted
                ? tess_de_engine_slot(e, e->predicted_buffer, first,
                                      (size_t)d->info.n_state_bin *
                                          tess_dtype_bytes((tess_dtype)d->dtype))
@@ -42,9 +42,9 @@ static double *state_rows(const tess_de_engine *e, const tess_de_rows *rows, int
         return (double *)rows->memory + first * rows->width;
     }
     const int64_t slot = first / e->chunk_rows % e->n_slot;
-    return rows->dtype != 0 ? e->states_buffer + (3 * slot + which) * e->chunk_rows *
-                                                     e->desc.detector->info.n_state
-                            : NULL;
+    return tess_de_rows_are_here(rows) ? e->states_buffer + (3 * slot + which) * e->chunk_rows *
+                                                                e->desc.detector->info.n_state
+                                       : NULL;
 }
 
 // Transitions of a chunk, sequence by sequence.
@@ -142,17 +142,38 @@ static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t co
                                tess_dtype_bytes((tess_dtype)d->dtype));
 }
 
+// Where filtered rows go; NULL: they stay on the device, and nobody wants them here.
+static void *forward_rows(const tess_de_engine *e, int64_t first)
+{
+    const tess_de_rows *causal = &e->desc.causal;
+    if (e->there.has_filtered) {
+        return tess_de_rows_are_here(causal) ? work_rows(e, causal, first) : NULL;
+    }
+    return work_rows(e, e->keep ? e->keep : causal, first);
+}
+
+// Where smoothed rows go, from filtered ones that are there or elsewhere; NULL likewise.
+static void *backward_rows(const tess_de_engine *e, int64_t first)
+{
+    const tess_de_rows *acausal = &e->desc.acausal;
+    if (e->there.has_filtered) {
+        return tess_de_rows_are_here(acausal) ? work_rows(e, acausal, first) : NULL;
+    }
+    // Rows held for this are smoothed where they are.
+    return work_rows(e, e->needs.kept ? e->keep : acausal, first);
+}
+
 static tess_status forward(tess_de_engine *engine, int64_t chunk)
 {
     const tess_decode_detector *d = engine->desc.detector;
     int64_t first;
     int64_t count;
     tess_de_engine_range(engine, chunk, &first, &count);
-    const tess_de_rows *target = engine->keep ? engine->keep : &engine->desc.causal;
     tess_de_hmm_chunk work = {
         .n_row = count,
         .dtype = d->dtype,
-        .filtered = work_rows(engine, target, first),
+        .there = tess_de_engine_rows_there(engine, first),
+        .filtered = forward_rows(engine, first),
         .predicted = work_predicted(engine, first),
         .causal_states = state_rows(engine, &engine->desc.causal_states, first, 0),
         .predictive_states = state_rows(engine, &engine->desc.predictive_states, first, 1)};
@@ -194,6 +215,9 @@ static tess_status make_again(tess_de_engine *e, int64_t chunk, int64_t first,
 static tess_status bring_filtered(tess_de_engine *e, int64_t chunk, int64_t first,
                                   tess_de_hmm_chunk *work)
 {
+    if (e->there.has_filtered) {
+        return TESS_OK;
+    }
     if (!e->keep) {
         return make_again(e, chunk, first, work);
     }
@@ -211,10 +235,10 @@ static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t f
 {
     const tess_de_engine_desc *desc = &engine->desc;
     const tess_decode_detector *d = desc->detector;
-    // Rows held for this are smoothed where they are.
-    const tess_de_rows *target = engine->needs.kept ? engine->keep : &desc->acausal;
-    tess_de_hmm_chunk work = {
-        .n_row = count, .dtype = d->dtype, .filtered = work_rows(engine, target, first)};
+    tess_de_hmm_chunk work = {.n_row = count,
+                              .dtype = d->dtype,
+                              .there = tess_de_engine_rows_there(engine, first),
+                              .filtered = backward_rows(engine, first)};
     bring_transition(engine, first, count, &work);
     TESS_TRY(bring_filtered(engine, chunk, first, &work));
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);

@@ -27,16 +27,27 @@ static bool is_direct(const tess_de_engine *e, const tess_de_rows *rows)
     return rows->memory && rows->dtype == e->desc.detector->dtype;
 }
 
+// 1 if rows that are wanted here go through a buffer.
+static bool is_buffered(const tess_de_engine *e, const tess_de_rows *rows)
+{
+    return tess_de_rows_are_here(rows) && !is_direct(e, rows);
+}
+
 static void find_needs(tess_de_engine *e)
 {
     const tess_de_engine_desc *desc = &e->desc;
     const bool smooths = tess_de_engine_smooths(e);
     const tess_de_rows *forward = e->keep ? e->keep : &desc->causal;
-    e->needs.ll = desc->given_ll.dtype != 0 ? !desc->given_ll.memory : !is_direct(e, &desc->ll);
-    e->needs.rows = !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
-    e->needs.predicted = desc->predictive.dtype != 0 && !is_direct(e, &desc->predictive);
+    const bool stays = e->there.has_filtered;
+    const bool has_ll_here =
+        !e->there.has_ll || tess_de_rows_are_here(&desc->ll) || desc->kept_ll.dtype != 0;
+    e->needs.ll = desc->given_ll.dtype != 0 ? !desc->given_ll.memory
+                                            : has_ll_here && !is_direct(e, &desc->ll);
+    e->needs.rows = stays ? is_buffered(e, &desc->causal) || is_buffered(e, &desc->acausal)
+                          : !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
+    e->needs.predicted = is_buffered(e, &desc->predictive);
     e->needs.transition = desc->detector->info.n_coefficient > 0;
-    e->needs.boundaries = smooths && (!e->keep || desc->is_checked);
+    e->needs.boundaries = smooths && !stays && (!e->keep || desc->is_checked);
     e->needs.kept = false;
     e->needs.parts = false;
     e->needs.path = desc->path.dtype != 0;
@@ -207,7 +218,8 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
     const uint64_t bytes =
         (uint64_t)e->n_time * (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
     const uint64_t most = is_borrowed ? *budget / 4 : *budget / 2;
-    if (tess_de_engine_smooths(e) && (!e->keep || is_borrowed) && bytes <= most) {
+    if (tess_de_engine_smooths(e) && !e->there.has_filtered && (!e->keep || is_borrowed) &&
+        bytes <= most) {
         e->needs.kept = true;
         e->needs.rows = e->needs.path;
         e->needs.boundaries = e->desc.is_checked;
@@ -245,6 +257,9 @@ static int64_t first_rows(const tess_de_engine *e)
 static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
 {
     uint64_t budget = e->limit_bytes > base ? e->limit_bytes - base : 0;
+    e->there.has_ll = e->there.has_filtered = !e->states->shares_host_memory;
+    find_needs(e); // with the fewest buffers chunks are longest
+    tess_de_engine_choose_there(e, first_rows(e));
     find_needs(e);
     e->memory_bytes = base;
     hold_filtered(e, &budget);

@@ -48,7 +48,7 @@ static void convert(const void *src, int32_t from, void *dst, int32_t to, size_t
 tess_status tess_de_rows_store(const tess_de_engine *engine, const tess_de_rows *rows,
                                int64_t first, int64_t count, const void *src, int32_t dtype)
 {
-    if (rows->dtype == 0) {
+    if (!tess_de_rows_are_here(rows)) {
         return TESS_OK;
     }
     const size_t row_bytes = (size_t)rows->width * item_bytes(rows->dtype);

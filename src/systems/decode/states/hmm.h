@@ -26,6 +26,17 @@ TESS_MUST_CHECK tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_
 void tess_de_hmm_destroy(tess_de_hmm *hmm);
 int64_t tess_de_hmm_bins(const tess_de_hmm *hmm); // N_s
 
+// Rows of a chunk in the memory of the device that filters and smooths; NULL: they are the host's.
+typedef struct tess_de_hmm_rows_there {
+    void *ll;
+    void *filtered;
+    void *predicted;
+    void *smoothed;
+    double *causal_states;
+    double *predictive_states;
+    double *acausal_states;
+} tess_de_hmm_rows_there;
+
 // Rows first..first+n_row-1 of a recording.
 typedef struct tess_de_hmm_chunk {
     int64_t n_row;
@@ -39,6 +50,9 @@ typedef struct tess_de_hmm_chunk {
     double *causal_states;     // [n_row][S] or NULL
     double *predictive_states; // [n_row][S] or NULL
     double *acausal_states;    // [n_row][S] out of smooth, or NULL
+    // What is there need not be here, and filtered may be NULL: else it gets a copy, of smoothed
+    // rows out of smooth.
+    tess_de_hmm_rows_there there;
 } tess_de_hmm_chunk;
 
 // What goes from one chunk to the next in time.

@@ -1,4 +1,5 @@
-// Filter and smoother on a device with its own memory: rows up, stages, rows down, block by block.
+// Filter and smoother on a device with its own memory, block by block: rows that do not stay there
+// go up before and come down behind.
 //
 // Runs of a block's rows are worked on side by side. Those that begin with a guess which did not
 // come true are done again until every guess did, so that no bit tells how rows were cut.
@@ -119,6 +120,10 @@ static tess_status bring_ll(const rows_job *job, const void **ll)
     const tess_de_hmm_chunk *chunk = job->chunk;
     const size_t width = row_bytes(chunk->ll_dtype, job->m->n_ll);
     const size_t skip = (size_t)job->first * width;
+    if (chunk->there.ll) {
+        *ll = (const char *)chunk->there.ll + skip;
+        return TESS_OK;
+    }
     tess_resident *room = &job->there->ll;
     const size_t bytes = (size_t)job->n_row * width;
     TESS_TRY(tess_de_hmm_there_room(job->there, room, bytes));
@@ -133,12 +138,29 @@ static tess_status bring_rows(const rows_job *job, bool is_input, void **rows)
     const tess_de_hmm_chunk *chunk = job->chunk;
     const size_t width = row_bytes(chunk->dtype, job->m->n_bin);
     const size_t skip = (size_t)job->first * width;
+    if (chunk->there.filtered) {
+        *rows = (char *)chunk->there.filtered + skip;
+        return TESS_OK;
+    }
     tess_resident *room = &job->there->rows;
     const size_t bytes = (size_t)job->n_row * width;
     TESS_TRY(tess_de_hmm_there_room(job->there, room, bytes));
     *rows = room->data;
     return is_input ? tess_resident_put(room, 0, (const char *)chunk->filtered + skip, bytes)
                     : TESS_OK;
+}
+
+// Where rows that a stage makes go: to stay, or into a room.
+static tess_status rows_room(const rows_job *job, void *stay, tess_resident *room, void **rows)
+{
+    const size_t width = row_bytes(job->chunk->dtype, job->m->n_bin);
+    if (stay) {
+        *rows = (char *)stay + (size_t)job->first * width;
+        return TESS_OK;
+    }
+    TESS_TRY(tess_de_hmm_there_room(job->there, room, (size_t)job->n_row * width));
+    *rows = room->data;
+    return TESS_OK;
 }
 
 static tess_status fetch_rows(const rows_job *job, void *rows, void *host)
@@ -150,11 +172,12 @@ static tess_status fetch_rows(const rows_job *job, void *rows, void *host)
 }
 
 // Room for sums of states, if they are wanted.
-static tess_status states_room(const rows_job *job, int which, const double *wanted, double **out)
+static tess_status states_room(const rows_job *job, int which, const double *wanted, double *stay,
+                               double **out)
 {
     tess_resident *room = &job->there->states[which];
-    *out = NULL;
-    if (wanted) {
+    *out = stay ? stay + job->first * job->m->n_state : NULL;
+    if (wanted && !stay) {
         TESS_TRY(tess_de_hmm_there_room(job->there, room,
                                         (size_t)(job->n_row * job->m->n_state) * sizeof(double)));
         *out = room->data;
@@ -162,11 +185,11 @@ static tess_status states_room(const rows_job *job, int which, const double *wan
     return TESS_OK;
 }
 
-static tess_status fetch_states(const rows_job *job, int which, double *host)
+static tess_status fetch_states(const rows_job *job, double *states, double *host)
 {
     const int64_t n_state = job->m->n_state;
-    return host ? tess_resident_fetch(&job->there->states[which], host + job->first * n_state,
-                                      (size_t)(job->n_row * n_state) * sizeof(double))
+    return host ? fetch(job, states, host + job->first * n_state,
+                        (size_t)(job->n_row * n_state) * sizeof(double))
                 : TESS_OK;
 }
 
@@ -218,20 +241,20 @@ static tess_status filter_block(rows_job *job, double *log_norm)
                                          .runs = job->runs};
     TESS_TRY(bring_ll(job, &args.ll));
     TESS_TRY(bring_rows(job, false, &args.filtered));
-    if (chunk->predicted) {
-        TESS_TRY(tess_de_hmm_there_room(
-            there, &there->predicted, (size_t)job->n_row * row_bytes(chunk->dtype, job->m->n_bin)));
-        args.predicted_rows = there->predicted.data;
+    if (chunk->predicted || chunk->there.predicted) {
+        TESS_TRY(rows_room(job, chunk->there.predicted, &there->predicted, &args.predicted_rows));
     }
-    TESS_TRY(states_room(job, 0, chunk->causal_states, &args.causal_states));
-    TESS_TRY(states_room(job, 1, chunk->predictive_states, &args.predictive_states));
+    TESS_TRY(
+        states_room(job, 0, chunk->causal_states, chunk->there.causal_states, &args.causal_states));
+    TESS_TRY(states_room(job, 1, chunk->predictive_states, chunk->there.predictive_states,
+                         &args.predictive_states));
     TESS_TRY(tess_de_hmm_there_scratch(there, TESS_STAGE_DECODE_HMM_FILTER, &args));
     args.scratch = there->scratch.data;
     TESS_TRY(run(job, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args, &args.runs.again));
     TESS_TRY(fetch_rows(job, args.filtered, chunk->filtered));
     TESS_TRY(fetch_rows(job, args.predicted_rows, chunk->predicted));
-    TESS_TRY(fetch_states(job, 0, chunk->causal_states));
-    TESS_TRY(fetch_states(job, 1, chunk->predictive_states));
+    TESS_TRY(fetch_states(job, args.causal_states, chunk->causal_states));
+    TESS_TRY(fetch_states(job, args.predictive_states, chunk->predictive_states));
     carry_on(job);
     return tess_resident_fetch(&there->norm, log_norm + job->first, norm_bytes);
 }
@@ -310,23 +333,22 @@ static tess_status smooth_block(rows_job *job)
     tess_de_hmm_there *there = job->there;
     const tess_de_hmm_chunk *chunk = job->chunk;
     TESS_TRY(bring_transition(job, &there->transition));
-    TESS_TRY(tess_de_hmm_there_room(there, &there->smoothed,
-                                    (size_t)job->n_row * row_bytes(chunk->dtype, job->m->n_bin)));
     tess_stage_decode_hmm_smooth args = {.model = job->m,
                                          .n_row = job->n_row,
                                          .dtype = chunk->dtype,
                                          .transition = there->transition.data,
                                          .transition_stride = chunk->transition_stride,
                                          .next = there->carry[0].data,
-                                         .smoothed = there->smoothed.data,
                                          .runs = job->runs};
+    TESS_TRY(rows_room(job, chunk->there.smoothed, &there->smoothed, &args.smoothed));
     TESS_TRY(bring_rows(job, true, &args.filtered));
-    TESS_TRY(states_room(job, 0, chunk->acausal_states, &args.acausal_states));
+    TESS_TRY(states_room(job, 0, chunk->acausal_states, chunk->there.acausal_states,
+                         &args.acausal_states));
     TESS_TRY(tess_de_hmm_there_scratch(there, TESS_STAGE_DECODE_HMM_SMOOTH, &args));
     args.scratch = there->scratch.data;
     TESS_TRY(run(job, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args, &args.runs.again));
     TESS_TRY(fetch_rows(job, args.smoothed, chunk->filtered));
-    TESS_TRY(fetch_states(job, 0, chunk->acausal_states));
+    TESS_TRY(fetch_states(job, args.acausal_states, chunk->acausal_states));
     carry_on(job);
     return TESS_OK;
 }

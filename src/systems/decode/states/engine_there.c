@@ -1,0 +1,158 @@
+// Rows that stay on a device: likelihoods from the kernels that make them to the filter, filtered
+// rows to the smoother, results to who asked for them there.
+//
+// No bit tells what stayed: stages are the same and take the same rows. What does not fit goes
+// through the host's memory, as rows of a CPU do.
+#include "systems/decode/states/engine.h"
+
+#include "base/status.h"
+#include "runtime/device_memory.h"
+#include "stage/decode_columns.h"
+
+// Left for models' rooms, whatever stays.
+static const uint64_t RESERVE_BYTES = UINT64_C(256) << 20;
+
+static size_t item_bytes(const tess_de_engine *e)
+{
+    return tess_dtype_bytes((tess_dtype)e->desc.detector->dtype);
+}
+
+bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc)
+{
+    return desc->acausal.there || desc->causal.there || desc->predictive.there || desc->ll.there ||
+           desc->acausal_states.there || desc->causal_states.there || desc->predictive_states.there;
+}
+
+// The likelihood's device filters, too, and can put columns together.
+static bool makes_ll_there(const tess_de_engine *e)
+{
+    const tess_device *device = e->desc.device ? e->desc.device : e->ctx->device; // of a plan
+    const bool can =
+        device == e->states && e->desc.given_ll.dtype == 0 &&
+        device->backend->supports(device->handle, TESS_STAGE_DECODE_COLUMNS, NULL) == TESS_OK;
+    if (!can) {
+        tess_error_clear();
+    }
+    return can;
+}
+
+void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
+    const tess_decode_detector_info *info = &desc->detector->info;
+    engine->there.has_ll = false;
+    engine->there.has_filtered = false;
+    if (engine->states->shares_host_memory) {
+        return;
+    }
+    const uint64_t left = tess_device_left(engine->states);
+    const uint64_t room = left > RESERVE_BYTES ? (left - RESERVE_BYTES) / 4 : 0;
+    // Rows, and again the columns they are made of.
+    const uint64_t ll = 2 * (uint64_t)(most_rows * info->n_ll) * item_bytes(engine);
+    const uint64_t filtered = (uint64_t)(engine->n_time * info->n_state_bin) * item_bytes(engine);
+    engine->there.has_ll = makes_ll_there(engine) && ll <= room;
+    const bool has_ll = engine->there.has_ll || desc->given_ll.dtype != 0;
+    const bool fits = has_ll && ll <= room && filtered <= room - ll;
+    engine->there.has_filtered = !desc->likelihood_only && !desc->is_checked && has_ll &&
+                                 (desc->causal.there || (fits && tess_de_engine_smooths(engine)));
+}
+
+tess_status tess_de_engine_take_there(tess_de_engine *engine)
+{
+    const tess_decode_detector_info *info = &engine->desc.detector->info;
+    if (engine->there.has_ll && !engine->desc.ll.there) {
+        TESS_TRY(tess_resident_create(
+            engine->states, (size_t)(engine->chunk_rows * info->n_ll) * item_bytes(engine),
+            &engine->there.ll));
+    }
+    if (engine->there.has_filtered && !engine->desc.causal.there) {
+        TESS_TRY(tess_resident_create(
+            engine->states, (size_t)(engine->n_time * info->n_state_bin) * item_bytes(engine),
+            &engine->there.filtered));
+    }
+    return TESS_OK;
+}
+
+void tess_de_engine_free_there(tess_de_engine *engine)
+{
+    tess_resident_free(&engine->there.ll);
+    tess_resident_free(&engine->there.filtered);
+    tess_de_ll_room_free(&engine->there.room);
+}
+
+tess_status tess_de_engine_prepare(tess_context *ctx, const tess_de_engine_desc *desc)
+{
+    if (!desc->device || desc->device->shares_host_memory || desc->given_ll.dtype != 0) {
+        return TESS_OK;
+    }
+    for (int64_t i = 0; i < desc->detector->n_encoding; i++) {
+        const tess_decode_encoding *encoding = desc->detector->encodings[i];
+        if (encoding && encoding->ops->prepare) {
+            TESS_TRY(encoding->ops->prepare(ctx, desc->device, encoding));
+        }
+    }
+    return TESS_OK;
+}
+
+static void *row_of(void *rows, int64_t first, int64_t width, size_t item)
+{
+    return rows ? (char *)rows + (size_t)(first * width) * item : NULL;
+}
+
+tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, int64_t first)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
+    const tess_decode_detector_info *info = &desc->detector->info;
+    const size_t item = item_bytes(engine);
+    const int64_t n_bin = info->n_state_bin;
+    const int64_t n_state = info->n_state;
+    void *filtered = desc->causal.there ? desc->causal.there : engine->there.filtered.data;
+    tess_de_hmm_rows_there rows = {
+        .predicted = row_of(desc->predictive.there, first, n_bin, item),
+        .smoothed = row_of(desc->acausal.there, first, n_bin, item),
+        .causal_states = row_of(desc->causal_states.there, first, n_state, sizeof(double)),
+        .predictive_states = row_of(desc->predictive_states.there, first, n_state, sizeof(double)),
+        .acausal_states = row_of(desc->acausal_states.there, first, n_state, sizeof(double))};
+    if (engine->there.has_ll) {
+        rows.ll = desc->ll.there ? row_of(desc->ll.there, first, info->n_ll, item)
+                                 : engine->there.ll.data;
+    }
+    if (engine->there.has_filtered) {
+        rows.filtered = row_of(filtered, first, n_bin, item);
+    }
+    return rows;
+}
+
+static tess_status compute(tess_de_engine *e, int64_t first, int64_t count,
+                           tess_decode_likelihood_report *report, void *ll)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const int64_t end = first + count;
+    for (int64_t at = first; at < end;) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
+        tess_decode_observation rows;
+        tess_de_sequence_rows(&e->sequences, piece.sequence, e->desc.observation, &rows);
+        TESS_TRY(tess_de_likelihood_there(
+            e->ctx, e->states, d, &rows, e->has_nan, piece.offset, piece.n_row,
+            row_of(ll, at - first, d->info.n_ll, item_bytes(e)), &e->there.room, report));
+        at += piece.n_row;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t first, int64_t count,
+                                            tess_decode_likelihood_report *report, void *ll,
+                                            tess_de_hmm_chunk *chunk)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
+    const size_t bytes = (size_t)(count * desc->detector->info.n_ll) * item_bytes(engine);
+    const bool is_here = tess_de_rows_are_here(&desc->ll) || desc->kept_ll.dtype != 0;
+    TESS_TRY(compute(engine, first, count, report, chunk->there.ll));
+    chunk->ll = is_here ? ll : NULL;
+    if (!is_here) {
+        return TESS_OK;
+    }
+    const tess_resident rows = {
+        .device = engine->states, .data = chunk->there.ll, .bytes = bytes, .is_borrowed = true};
+    return tess_resident_fetch(&rows, ll, bytes);
+}
