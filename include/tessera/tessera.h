@@ -10,6 +10,7 @@
 #include "tessera/context.h"
 #include "tessera/decode.h"
 #include "tessera/device.h"
+#include "tessera/device_array.h"
 #include "tessera/io.h"
 #include "tessera/param.h"
 #include "tessera/run.h"

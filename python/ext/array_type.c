@@ -272,6 +272,9 @@ static PyMethodDef array_methods[] = {
     {"__dlpack__", CORE_METHOD(core_array_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Lend the memory as a DLPack capsule."},
+    {"to_host", core_array_to_host, METH_NOARGS,
+     "to_host($self)\n--\n\nCopy of a result that stayed on a GPU; itself if it is in host "
+     "memory."},
     {"__dlpack_device__", core_array_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack device type and index."},
     {NULL, NULL, 0, NULL},

@@ -84,7 +84,9 @@ PyObject *core_text(const char *text);
 // Puts a new reference (may be NULL: an error is set) into a dict.
 int core_put(PyObject *dict, const char *key, PyObject *value);
 
-// --- array_type.c, array_make.c, array_input.c, array_dlpack.c
+struct core_context;
+
+// --- array_type.c, array_device.c, array_make.c, array_input.c, array_dlpack.c
 
 // An array view with what keeps its memory alive: a block of its own, a buffer, or a tensor lent
 // by DLPack; or the object whose memory it shows.
@@ -107,6 +109,12 @@ core_array *core_array_alloc(const core_state *state);
 // A new C-contiguous host array.
 core_array *core_array_create(const core_state *state, int32_t dtype, int64_t item_bytes,
                               int32_t rank, const int64_t *shape);
+// The same in the memory of the context's device, which is the host's if that is the CPU.
+core_array *core_array_create_there(const core_state *state, struct core_context *context,
+                                    int32_t dtype, int32_t rank, const int64_t *shape);
+// Fills one of those from the host.
+int core_array_write_there(const core_state *state, core_array *array, const void *host);
+PyObject *core_array_to_host(PyObject *self, PyObject *unused);
 // Read-only memory of owner, C order; None for NULL data.
 PyObject *core_array_show(const core_state *state, PyObject *owner, int32_t dtype, int32_t rank,
                           const int64_t *shape, const void *data);

@@ -36,21 +36,38 @@ static int64_t columns_of(const tess_decode_detector_info *info, int columns)
     return columns == BY_STATE ? info->n_state : info->n_ll;
 }
 
+// What results are made of; context NULL: in host memory.
+typedef struct output_kind {
+    core_context *context;
+    int32_t dtype;
+} output_kind;
+
+// States are sums in f64, and devices convert nothing.
+static core_array *make_rows(const core_state *state, const output_kind *kind, int columns,
+                             int64_t n_time, int64_t width)
+{
+    const int64_t shape[2] = {n_time, width};
+    return kind->context
+               ? core_array_create_there(state, kind->context,
+                                         columns == BY_STATE ? TESS_F64 : kind->dtype, 2, shape)
+               : decode_result(state, kind->dtype, 2, n_time, width);
+}
+
 // Makes the array of one wanted name and hangs it into outputs and dict.
-static int add_output(const core_state *state, const char *name, int32_t dtype, int64_t n_time,
-                      const tess_decode_detector_info *info, PyObject *dict,
+static int add_output(const core_state *state, const char *name, const output_kind *kind,
+                      int64_t n_time, const tess_decode_detector_info *info, PyObject *dict,
                       tess_decode_outputs *outputs)
 {
     core_array *array = NULL;
-    if (strcmp(name, "most_likely_bin") == 0) {
+    if (strcmp(name, "most_likely_bin") == 0) { // goes up when it is found
         array = decode_result(state, TESS_I64, 1, n_time, 0);
         outputs->most_likely_bin = array ? array->view.data : NULL;
         return core_put(dict, name, (PyObject *)array);
     }
     for (int i = 0; i < N_OUTPUT; i++) {
         if (strcmp(output_rows[i].name, name) == 0) {
-            array =
-                decode_result(state, dtype, 2, n_time, columns_of(info, output_rows[i].columns));
+            array = make_rows(state, kind, output_rows[i].columns, n_time,
+                              columns_of(info, output_rows[i].columns));
             if (array) {
                 tess_array *view = &array->view;
                 memcpy((char *)outputs + output_rows[i].offset, &view, sizeof view);
@@ -63,21 +80,21 @@ static int add_output(const core_state *state, const char *name, int32_t dtype, 
 }
 
 // A dict of new arrays that outputs points into.
-static PyObject *make_outputs(const core_state *state, PyObject *want, PyObject *dtype_value,
-                              const tess_decode_detector *model, int64_t n_time,
-                              tess_decode_outputs *outputs)
+static PyObject *make_outputs(const core_state *state, core_context *there, PyObject *want,
+                              PyObject *dtype_value, const tess_decode_detector *model,
+                              int64_t n_time, tess_decode_outputs *outputs)
 {
-    int32_t dtype = 0;
+    output_kind kind = {.context = there};
     tess_decode_outputs_init(outputs, sizeof *outputs);
     if (!PyList_Check(want)) {
         PyErr_Format(PyExc_TypeError, "want: expected a list of names, got %R", want);
         return NULL;
     }
-    PyObject *dict = decode_dtype(state, dtype_value, &dtype) < 0 ? NULL : PyDict_New();
+    PyObject *dict = decode_dtype(state, dtype_value, &kind.dtype) < 0 ? NULL : PyDict_New();
     for (Py_ssize_t i = 0; dict && i < PyList_Size(want); i++) {
         const char *name = NULL;
         if (core_to_text(PyList_GetItem(want, i), "want", &name) < 0 ||
-            add_output(state, name, dtype, n_time, tess_decode_detector_get_info(model), dict,
+            add_output(state, name, &kind, n_time, tess_decode_detector_get_info(model), dict,
                        outputs) < 0) {
             Py_CLEAR(dict);
         }
@@ -124,6 +141,7 @@ enum {
     PRE_DESIGN,
     PRE_LIKELIHOOD,
     PRE_PROGRESS,
+    PRE_KEEP,
     PRE_COUNT
 };
 
@@ -149,11 +167,23 @@ static int read_predict(const core_state *state, PyObject *const *values,
     return 0;
 }
 
+// The path in dict, which the CPU found, to the device.
+static int send_path(const core_state *state, core_context *context, int64_t n_time,
+                     const int64_t *path, PyObject *dict)
+{
+    core_array *array = core_array_create_there(state, context, TESS_I64, 1, &n_time);
+    if (array && core_array_write_there(state, array, path) < 0) {
+        Py_CLEAR(array);
+    }
+    return core_put(dict, "most_likely_bin", (PyObject *)array);
+}
+
 static PyObject *predict(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords)
 {
-    static const char *const names[] = {"context", "detector", "observation",    "want",    "dtype",
-                                        "options", "design",   "log_likelihood", "progress"};
+    static const char *const names[] = {
+        "context", "detector", "observation",    "want",     "dtype",
+        "options", "design",   "log_likelihood", "progress", "keep_on_device"};
     static const core_signature signature = {"decode_predict", names, PRE_COUNT, 4, 4};
     const core_state *state = PyModule_GetState(module);
     PyObject *values[PRE_COUNT];
@@ -171,9 +201,11 @@ static PyObject *predict(PyObject *module, PyObject *const *args, Py_ssize_t n_a
     tess_decode_outputs outputs;
     PyObject *dict = NULL;
     core_call call;
-    if (read_predict(state, values, model, &data, &config) == 0) {
-        dict =
-            make_outputs(state, values[PRE_WANT], values[PRE_DTYPE], model, data.n_time, &outputs);
+    int32_t stays = 0;
+    if (core_to_flag(values[PRE_KEEP], &stays) == 0 &&
+        read_predict(state, values, model, &data, &config) == 0) {
+        dict = make_outputs(state, stays ? context : NULL, values[PRE_WANT], values[PRE_DTYPE],
+                            model, data.n_time, &outputs);
     }
     if (dict && core_call_begin(&call, state, context, values[PRE_PROGRESS]) == 0) {
         tess_decode_observation observation;
@@ -184,6 +216,10 @@ static PyObject *predict(PyObject *module, PyObject *const *args, Py_ssize_t n_a
             Py_CLEAR(dict);
         }
     } else {
+        Py_CLEAR(dict);
+    }
+    if (dict && stays && outputs.most_likely_bin &&
+        send_path(state, context, data.n_time, outputs.most_likely_bin, dict) < 0) {
         Py_CLEAR(dict);
     }
     decode_data_free(&data);
@@ -319,8 +355,8 @@ static PyObject *em(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, P
     if (read_em(state, values, tess_decode_detector_get_info(model), &data, &path_bytes, &config) ==
         0) {
         evidence = decode_result(state, TESS_F64, 1, config.max_iterations, 0);
-        dict = evidence ? make_outputs(state, values[EM_WANT], values[EM_DTYPE], model, data.n_time,
-                                       &outputs)
+        dict = evidence ? make_outputs(state, NULL, values[EM_WANT], values[EM_DTYPE], model,
+                                       data.n_time, &outputs)
                         : NULL;
     }
     if (dict && core_call_begin(&call, state, context, values[EM_PROGRESS]) == 0) {

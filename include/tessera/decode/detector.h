@@ -104,7 +104,9 @@ TESS_API void tess_decode_detector_destroy(tess_decode_detector *detector);
 TESS_API const tess_decode_detector_info *
 tess_decode_detector_get_info(const tess_decode_detector *detector);
 
-/** Where results go: each is NULL (not wanted) or f32 or f64, C-contiguous, host. */
+/** Where results go: each is NULL (not wanted) or f32 or f64, C-contiguous, in host memory; or, for
+ *  predictions alone, in that of the context's device (tess_device_array_create()), where it stays:
+ *  then it is f64 of an exact model and of state probabilities, else f32. */
 typedef struct tess_decode_outputs {
     uint32_t struct_size;
     int32_t reserved;

@@ -334,6 +334,7 @@ class ClusterlessDetector(DetectorBase):
         *,
         progress: ProgressLike = None,
         device: str | None = None,
+        keep_on_device: bool = False,
     ) -> ResultsLike:
         """Decode.
 
@@ -371,12 +372,17 @@ class ClusterlessDetector(DetectorBase):
             :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
         device : str, optional
             'cpu', 'cuda', 'cuda:1' or 'auto' for this call; default: the model's.
+        keep_on_device : bool
+            Leave results where they are computed, which torch, JAX and CuPy take by DLPack without
+            a copy. On a GPU filter and smoother then run there, too.
 
         Returns
         -------
         xarray.Dataset or Results
             acausal_posterior (time, state_bins) and acausal_state_probabilities (time, states),
-            and what return_outputs asks for.
+            and what return_outputs asks for. With keep_on_device always Results, of
+            :class:`tessera.Array` over interior bins alone; log_likelihood has a column for
+            each bin of an environment, which states share.
         """
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
@@ -392,6 +398,7 @@ class ClusterlessDetector(DetectorBase):
             memory_budget=memory_budget,
             progress=progress,
             device=device,
+            keep_on_device=keep_on_device,
         )
 
     def predict_file(

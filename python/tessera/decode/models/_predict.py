@@ -17,7 +17,7 @@ from tessera.decode._data import Array, Floats
 from tessera.decode._session import Session
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 from tessera.decode.models._state_space import StateSpace
-from tessera.decode.results import make_results, position_names
+from tessera.decode.results import Results, make_results, position_names, state_of_bins
 
 if TYPE_CHECKING:
     from tessera.decode._keywords import StreamReport
@@ -198,6 +198,7 @@ class PredictMixin(StateSpace):
         progress: ProgressLike = None,
         dtype: str | None = None,
         device: str | None = None,
+        keep_on_device: bool = False,
     ) -> dict[str, Any]:
         n_time = len(observation["time"])
         detector = self._detector(device)
@@ -211,6 +212,7 @@ class PredictMixin(StateSpace):
                 options={"chunks": self._chunks(n_chunks, n_time)},
                 design=design,
                 progress=callback(progress),
+                keep_on_device=keep_on_device,
             )
         return found
 
@@ -266,6 +268,25 @@ class PredictMixin(StateSpace):
             marginal_log_likelihoods=evidence,
         )
 
+    def _results_there(self, found: dict[str, Any], names: list[str], time: Floats) -> Results:
+        """Name the axes of arrays that stay on a device, where no bin is put among others."""
+        dims = {
+            name: "states"
+            if name.endswith("state_probabilities")
+            else "columns"
+            if name == "log_likelihood"
+            else "state_bins"
+            for name in names
+        }
+        interior = self.is_track_interior_state_bins_
+        states = np.asarray(list(self.state_names))
+        bins = state_of_bins(states, self.state_ind_[interior], self._bin_centers()[interior])
+        return Results(
+            {name: (("time", dims[name]), found[name]) for name in names},
+            {"time": time, "states": states, "state_bins": bins},
+            {"marginal_log_likelihoods": found["log_evidence"]},
+        )
+
     def _decode(
         self,
         observation: dict[str, Any],
@@ -279,8 +300,14 @@ class PredictMixin(StateSpace):
         memory_budget: int | str | None,
         progress: ProgressLike,
         device: str | None,
+        keep_on_device: bool = False,
     ) -> ResultsLike:
         time = observation["time"]
+        if cache_likelihood and keep_on_device:
+            raise ValidationError(
+                "cache_likelihood keeps the likelihood in host memory: leave it out, and ask for "
+                "return_outputs='log_likelihood' with keep_on_device"
+            )
         design = self._design_for(covariates, len(time))
         optional = output_names(
             return_outputs, save_log_likelihood_to_results, save_causal_posterior_to_results
@@ -295,7 +322,10 @@ class PredictMixin(StateSpace):
             memory_budget=memory_budget,
             progress=progress,
             device=device,
+            keep_on_device=keep_on_device,
         )
+        if keep_on_device:
+            return self._results_there(found, names, time)
         if cache_likelihood:
             self.log_likelihood_ = self._by_state(found["log_likelihood"])
         return self._results(found, names, time, found["log_evidence"])

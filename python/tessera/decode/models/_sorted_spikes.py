@@ -232,6 +232,7 @@ class SortedSpikesDetector(DetectorBase):
         *,
         progress: ProgressLike = None,
         device: str | None = None,
+        keep_on_device: bool = False,
     ) -> ResultsLike:
         """Decode.
 
@@ -261,6 +262,7 @@ class SortedSpikesDetector(DetectorBase):
             memory_budget=memory_budget,
             progress=progress,
             device=device,
+            keep_on_device=keep_on_device,
         )
 
     @parameters_of(ClusterlessDetector.predict_file)

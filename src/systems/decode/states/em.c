@@ -103,6 +103,9 @@ static tess_status prepare(tess_de_em_run *r)
     TESS_TRY(check_config(r));
     TESS_TRY(tess_de_predict_desc(r->ctx, r->detector, &r->observation, &predict, &r->outputs,
                                   &r->desc));
+    if (tess_de_engine_has_results_there(&r->desc)) {
+        TESS_FAIL(TESS_E_SPACE, "outputs: those of an estimate must be in host memory");
+    }
     r->desc.smooth = 1;
     r->is_pausable = wants_states_only(&r->outputs);
     r->desc.is_checked = r->is_pausable && r->config.checkpoint_dir;

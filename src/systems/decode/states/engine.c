@@ -127,7 +127,14 @@ tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *de
                        "likelihoods on %s; filter and smoother on %s, in parts side by side",
                        desc->device->info.id, engine->states->info.id);
     }
-    return tess_de_engine_choose(engine);
+    TESS_TRY(tess_de_engine_choose(engine));
+    if (desc->ll.there && !engine->there.has_ll) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "log_likelihood cannot stay on '%s', which does not make it; ask for it in host "
+                  "memory",
+                  ctx->device->info.id);
+    }
+    return TESS_OK;
 }
 
 // Pages cost more than what is written to them: of buffers as large as the recording all threads

@@ -36,7 +36,7 @@ typedef struct tess_de_rows {
     void (*settle)(void *self, int64_t first, int64_t count);
 } tess_de_rows;
 
-// Rows in memory; array NULL: not wanted.
+// Rows in memory, the host's or a device's; array NULL: not wanted.
 void tess_de_rows_of_array(const tess_array *array, tess_de_rows *rows);
 void tess_de_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_de_rows *rows);
 

@@ -181,7 +181,8 @@ static tess_status forward(tess_de_engine *engine, int64_t chunk)
         memcpy(engine->boundaries + chunk * d->info.n_state_bin, engine->carry.predicted,
                (size_t)d->info.n_state_bin * sizeof(double));
     }
-    TESS_TRY(tess_de_engine_fetch(engine, chunk, work.filtered, &work));
+    void *scratch = work.filtered ? work.filtered : work_rows(engine, NULL, first);
+    TESS_TRY(tess_de_engine_fetch(engine, chunk, scratch, &work));
     TESS_TRY(tess_context_check_cancel(engine->ctx));
     if (engine->desc.likelihood_only) {
         engine->evidence[0] = (double)NAN;

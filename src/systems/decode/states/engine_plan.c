@@ -43,8 +43,10 @@ static void find_needs(tess_de_engine *e)
         !e->there.has_ll || tess_de_rows_are_here(&desc->ll) || desc->kept_ll.dtype != 0;
     e->needs.ll = desc->given_ll.dtype != 0 ? !desc->given_ll.memory
                                             : has_ll_here && !is_direct(e, &desc->ll);
-    e->needs.rows = stays ? is_buffered(e, &desc->causal) || is_buffered(e, &desc->acausal)
-                          : !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
+    const bool makes_ll = !e->there.has_ll && desc->given_ll.dtype == 0; // in these rows
+    e->needs.rows =
+        stays ? makes_ll || is_buffered(e, &desc->causal) || is_buffered(e, &desc->acausal)
+              : !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
     e->needs.predicted = is_buffered(e, &desc->predictive);
     e->needs.transition = desc->detector->info.n_coefficient > 0;
     e->needs.boundaries = smooths && !stays && (!e->keep || desc->is_checked);

@@ -25,7 +25,9 @@ void tess_de_rows_of_array(const tess_array *array, tess_de_rows *rows)
 {
     memset(rows, 0, sizeof *rows);
     if (array) {
-        tess_de_rows_of_memory(array->data, array->dtype, array->shape[1], rows);
+        const bool is_there = array->space == TESS_SPACE_DEVICE;
+        tess_de_rows_of_memory(is_there ? NULL : array->data, array->dtype, array->shape[1], rows);
+        rows->there = is_there ? array->data : NULL;
     }
 }
 

@@ -50,10 +50,9 @@ void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
     // Rows, and again the columns they are made of.
     const uint64_t ll = 2 * (uint64_t)(most_rows * info->n_ll) * item_bytes(engine);
     const uint64_t filtered = (uint64_t)(engine->n_time * info->n_state_bin) * item_bytes(engine);
-    engine->there.has_ll = makes_ll_there(engine) && ll <= room;
-    const bool has_ll = engine->there.has_ll || desc->given_ll.dtype != 0;
-    const bool fits = has_ll && ll <= room && filtered <= room - ll;
-    engine->there.has_filtered = !desc->likelihood_only && !desc->is_checked && has_ll &&
+    engine->there.has_ll = makes_ll_there(engine) && (desc->ll.there || ll <= room);
+    const bool fits = ll <= room && filtered <= room - ll;
+    engine->there.has_filtered = !desc->likelihood_only && !desc->is_checked &&
                                  (desc->causal.there || (fits && tess_de_engine_smooths(engine)));
 }
 

@@ -18,8 +18,27 @@ void tess_decode_outputs_init(tess_decode_outputs *outputs, size_t struct_size)
     tess_struct_init(outputs, struct_size, &defaults, sizeof defaults);
 }
 
-static tess_status check_array(const char *name, const tess_array *array, int64_t n_time,
-                               int64_t width)
+// Arrays of the context's device are filled by its stages, which convert nothing.
+static tess_status check_there(const tess_context *ctx, const char *name, const tess_array *array,
+                               int32_t dtype)
+{
+    if (ctx->device->shares_host_memory || array->device != ctx->device->info.index) {
+        TESS_FAIL(TESS_E_SPACE, "%s: is not in the memory of %s, the context's device", name,
+                  ctx->device->info.id);
+    }
+    if (dtype == 0) {
+        TESS_FAIL(TESS_E_SPACE, "%s: must be in host memory", name);
+    }
+    if (array->dtype != dtype) {
+        TESS_FAIL(TESS_E_DTYPE, "%s: items are %s; on a device they must be %s", name,
+                  tess_dtype_name((tess_dtype)array->dtype), tess_dtype_name((tess_dtype)dtype));
+    }
+    return TESS_OK;
+}
+
+// there_dtype: of an array on the device; 0: it must be the host's.
+static tess_status check_array(const tess_context *ctx, const char *name, const tess_array *array,
+                               int64_t n_time, int64_t width, int32_t there_dtype)
 {
     if (!array) {
         return TESS_OK;
@@ -34,33 +53,37 @@ static tess_status check_array(const char *name, const tess_array *array, int64_
                   (long long)(array->rank > 1 ? array->shape[1] : 0), (long long)n_time,
                   (long long)width);
     }
-    if (array->space == TESS_SPACE_DEVICE || !array->data || !tess_array_is_contiguous(array)) {
-        TESS_FAIL(TESS_E_SPACE, "%s: must be contiguous in host memory", name);
+    if (!array->data || !tess_array_is_contiguous(array)) {
+        TESS_FAIL(TESS_E_SPACE, "%s: must be contiguous in memory", name);
     }
-    return TESS_OK;
+    return array->space == TESS_SPACE_DEVICE ? check_there(ctx, name, array, there_dtype) : TESS_OK;
 }
 
-static tess_status check_arrays(const tess_decode_detector *d,
+static tess_status check_arrays(const tess_context *ctx, const tess_decode_detector *d,
                                 const tess_decode_predict_config *config,
                                 const tess_decode_outputs *o, int64_t n_time)
 {
     const tess_decode_detector_info *info = &d->info;
+    const int64_t n_bin = info->n_state_bin;
+    const int64_t n_state = info->n_state;
     const struct {
         const char *name;
         const tess_array *array;
         int64_t width;
+        int32_t there_dtype;
     } arrays[] = {
-        {"acausal_posterior", o->acausal_posterior, info->n_state_bin},
-        {"acausal_state_probabilities", o->acausal_state_probabilities, info->n_state},
-        {"causal_posterior", o->causal_posterior, info->n_state_bin},
-        {"causal_state_probabilities", o->causal_state_probabilities, info->n_state},
-        {"predictive_posterior", o->predictive_posterior, info->n_state_bin},
-        {"predictive_state_probabilities", o->predictive_state_probabilities, info->n_state},
-        {"log_likelihood", o->log_likelihood, info->n_ll},
-        {"given log_likelihood", config->log_likelihood, info->n_ll},
+        {"acausal_posterior", o->acausal_posterior, n_bin, d->dtype},
+        {"acausal_state_probabilities", o->acausal_state_probabilities, n_state, TESS_F64},
+        {"causal_posterior", o->causal_posterior, n_bin, d->dtype},
+        {"causal_state_probabilities", o->causal_state_probabilities, n_state, TESS_F64},
+        {"predictive_posterior", o->predictive_posterior, n_bin, d->dtype},
+        {"predictive_state_probabilities", o->predictive_state_probabilities, n_state, TESS_F64},
+        {"log_likelihood", o->log_likelihood, info->n_ll, d->dtype},
+        {"given log_likelihood", config->log_likelihood, info->n_ll, 0},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        TESS_TRY(check_array(arrays[i].name, arrays[i].array, n_time, arrays[i].width));
+        TESS_TRY(check_array(ctx, arrays[i].name, arrays[i].array, n_time, arrays[i].width,
+                             arrays[i].there_dtype));
     }
     return TESS_OK;
 }
@@ -71,7 +94,7 @@ tess_status tess_de_predict_desc(tess_context *ctx, const tess_decode_detector *
                                  tess_decode_outputs *outputs, tess_de_engine_desc *desc)
 {
     tess_device *device = NULL;
-    TESS_TRY(check_arrays(detector, config, outputs, observation->n_time));
+    TESS_TRY(check_arrays(ctx, detector, config, outputs, observation->n_time));
     TESS_TRY(tess_de_engine_device(ctx, detector, &device));
     *desc = (tess_de_engine_desc){.device = device,
                                   .detector = detector,

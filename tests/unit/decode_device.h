@@ -1,0 +1,20 @@
+// A device with memory of its own, which happens to be the host's, and the CPU's stages: what stays
+// there, goes up and comes down, without a GPU.
+#ifndef TESS_TESTS_DECODE_DEVICE_H
+#define TESS_TESTS_DECODE_DEVICE_H
+
+#include "runtime/context.h"
+
+typedef struct decode_device {
+    tess_device device;
+    uint64_t live_bytes;
+    uint64_t peak_bytes;
+    uint64_t up_bytes; // copied from the host
+    uint64_t down_bytes;
+    int64_t n_guess; // rows that guesses were made of, all of which come true
+} decode_device;
+
+// The context's device from now on; NULL limit: none.
+decode_device *decode_device_use(tess_context *ctx, uint64_t limit_bytes);
+
+#endif
