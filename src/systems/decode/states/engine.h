@@ -116,6 +116,8 @@ typedef struct tess_de_engine {
         bool has_filtered; // of the whole recording
         tess_resident ll;  // [chunk_rows][n_ll]
         tess_resident filtered; // [n_time][N_s]
+        bool sends_rows;        // smoothed ones come down while others are smoothed
+        tess_resident smoothed; // [n_slot][chunk_rows][N_s]
         tess_de_ll_room room;
     } there;
     int64_t n_slot; // of the buffers below: chunks that are under way at once, of each kind
@@ -241,6 +243,9 @@ TESS_MUST_CHECK tess_status tess_de_engine_prepare(tess_context *ctx,
                                                    const tess_de_engine_desc *desc);
 // Rows of a chunk that begins with this row, of those that stay.
 tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, int64_t first);
+// Smoothed rows of a chunk to where its filtered rows are told to be, in a queue of their own.
+TESS_MUST_CHECK tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *engine,
+                                                          const tess_de_hmm_chunk *chunk);
 // Whether some result is to stay there.
 bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc);
 // The likelihood of rows into chunk->there.ll, and here if a result, the path or nobody else has

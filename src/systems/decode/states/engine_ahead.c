@@ -96,6 +96,9 @@ static tess_status store_backward(const tess_de_engine *e, int64_t first,
                                   const tess_de_hmm_chunk *chunk)
 {
     const tess_de_rows *rows = &e->desc.acausal;
+    if (e->there.sends_rows) {
+        TESS_TRY(tess_de_engine_fetch_smoothed(e, chunk));
+    }
     TESS_TRY(
         tess_de_rows_store(e, rows, first, chunk->n_row, chunk->filtered, e->desc.detector->dtype));
     if (rows->settle && tess_de_engine_is_behind(e)) {
@@ -133,7 +136,9 @@ tess_status tess_de_engine_store(tess_de_engine *engine, int64_t pass, int64_t f
     engine->behind.pass = pass;
     engine->behind.first = first;
     engine->behind.work = *work;
-    if (engine->n_slot > 1 && tess_de_engine_is_behind(engine)) {
+    const bool is_behind =
+        tess_de_engine_is_behind(engine) || (pass == TESS_DE_BACKWARD && engine->there.sends_rows);
+    if (engine->n_slot > 1 && is_behind) {
         tess_errand_start(&engine->behind.errand, store_behind, engine);
         return TESS_OK;
     }

@@ -240,10 +240,13 @@ static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t f
                               .dtype = d->dtype,
                               .there = tess_de_engine_rows_there(engine, first),
                               .filtered = backward_rows(engine, first)};
+    void *target = work.filtered;
     bring_transition(engine, first, count, &work);
     TESS_TRY(bring_filtered(engine, chunk, first, &work));
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
+    work.filtered = engine->there.sends_rows ? NULL : target; // it comes down when it is stored
     TESS_TRY(smooth(engine, first, &work));
+    work.filtered = target;
     return tess_de_engine_store(engine, TESS_DE_BACKWARD, first, &work);
 }
 

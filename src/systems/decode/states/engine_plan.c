@@ -176,7 +176,8 @@ static uint64_t path_bytes(const tess_de_engine *e, uint64_t n_chunk)
 // Chunks that are under way at once.
 static int64_t count_slots(const tess_de_engine *e, int64_t rows)
 {
-    const bool is_shared = tess_de_engine_is_ahead(e) || tess_de_engine_is_behind(e);
+    const bool is_shared =
+        tess_de_engine_is_ahead(e) || tess_de_engine_is_behind(e) || e->there.sends_rows;
     return is_shared && rows < e->n_time ? 2 : 1;
 }
 

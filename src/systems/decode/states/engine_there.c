@@ -42,6 +42,7 @@ void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
     const tess_decode_detector_info *info = &desc->detector->info;
     engine->there.has_ll = false;
     engine->there.has_filtered = false;
+    engine->there.sends_rows = false;
     if (engine->states->shares_host_memory) {
         return;
     }
@@ -54,6 +55,10 @@ void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
     const bool fits = ll <= room && filtered <= room - ll;
     engine->there.has_filtered = !desc->likelihood_only && !desc->is_checked &&
                                  (desc->causal.there || (fits && tess_de_engine_smooths(engine)));
+    const uint64_t smoothed = 2 * (uint64_t)(most_rows * info->n_state_bin) * item_bytes(engine);
+    // The path works in the buffers that would be on their way.
+    engine->there.sends_rows = engine->there.has_filtered && desc->path.dtype == 0 &&
+                               tess_de_rows_are_here(&desc->acausal) && smoothed <= room;
 }
 
 tess_status tess_de_engine_take_there(tess_de_engine *engine)
@@ -69,13 +74,20 @@ tess_status tess_de_engine_take_there(tess_de_engine *engine)
             engine->states, (size_t)(engine->n_time * info->n_state_bin) * item_bytes(engine),
             &engine->there.filtered));
     }
-    return TESS_OK;
+    return engine->there.sends_rows
+               ? tess_resident_create(
+                     engine->states,
+                     (size_t)(engine->n_slot * engine->chunk_rows * info->n_state_bin) *
+                         item_bytes(engine),
+                     &engine->there.smoothed)
+               : TESS_OK;
 }
 
 void tess_de_engine_free_there(tess_de_engine *engine)
 {
     tess_resident_free(&engine->there.ll);
     tess_resident_free(&engine->there.filtered);
+    tess_resident_free(&engine->there.smoothed);
     tess_de_ll_room_free(&engine->there.room);
 }
 
@@ -119,7 +131,25 @@ tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, i
     if (engine->there.has_filtered) {
         rows.filtered = row_of(filtered, first, n_bin, item);
     }
+    if (engine->there.sends_rows) {
+        const int64_t slot = first / engine->chunk_rows % engine->n_slot;
+        rows.smoothed = row_of(engine->there.smoothed.data, slot * engine->chunk_rows, n_bin, item);
+    }
     return rows;
+}
+
+tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *engine,
+                                          const tess_de_hmm_chunk *chunk)
+{
+    tess_device own = *engine->states;
+    const size_t bytes =
+        (size_t)(chunk->n_row * engine->desc.detector->info.n_state_bin) * item_bytes(engine);
+    TESS_TRY(own.backend->queue_create(own.handle, &own.queue));
+    const tess_resident rows = {
+        .device = &own, .data = chunk->there.smoothed, .bytes = bytes, .is_borrowed = true};
+    const tess_status status = tess_resident_fetch(&rows, chunk->filtered, bytes);
+    own.backend->queue_destroy(own.queue);
+    return status;
 }
 
 static tess_status compute(tess_de_engine *e, int64_t first, int64_t count,
