@@ -118,6 +118,7 @@ static tess_status prepare(tess_de_em_run *r)
         return TESS_E_MEMORY;
     }
     TESS_TRY(hold_likelihood(r));
+    r->desc.reuses_ll = r->has_room;
     tess_de_em_identify(r->ctx, r->detector, &r->observation, &r->config,
                         r->desc.device->backend->name, &r->id);
     TESS_TRY(tess_de_em_open_work(r));

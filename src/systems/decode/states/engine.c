@@ -166,9 +166,6 @@ static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, void **o
         e->ctx->pool, (int64_t)((all.bytes + CLEARED_BYTES - 1) / CLEARED_BYTES), clear_part, &all);
 }
 
-// Fewer paths are found on the CPU before a GPU has begun.
-static const int64_t SEQUENCES_THAT_PAY = 32;
-
 static tess_status take_memory(tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
@@ -218,7 +215,7 @@ static tess_status take_memory(tess_de_engine *e)
     if (e->needs.path) {
         TESS_TRY(tess_de_path_create(e->ctx, d->hmm, &e->path.model));
     }
-    return e->path.model && e->sequences.n >= SEQUENCES_THAT_PAY
+    return e->path.model && e->sequences.n >= TESS_DE_SEQUENCES_THAT_PAY
                ? tess_de_path_there_make(e->ctx, e->path.model, d->initial, &e->path.there)
                : TESS_OK;
 }
@@ -240,6 +237,9 @@ tess_status tess_de_engine_create(tess_context *ctx, const tess_de_engine_desc *
     tess_blocks_init(&engine->memory, &ctx->heap);
     if (status == TESS_OK) {
         status = take_memory(engine);
+    }
+    if (status == TESS_OK && tess_de_engine_has_paths_there(engine)) {
+        memset(&engine->desc.kept_ll, 0, sizeof engine->desc.kept_ll); // nobody reads it
     }
     if (status == TESS_OK && engine->needs.kept) {
         tess_de_rows_of_memory(engine->desc.kept.memory, desc->detector->dtype,

@@ -53,9 +53,11 @@ typedef struct tess_de_engine_desc {
     int32_t is_checked;      // kept rows may have been overwritten by an earlier process: they are
                              // checked, and made again from the boundary where they have
     int32_t likelihood_only; // nothing is filtered; the evidence is NaN
-    tess_de_rows given_ll;   // [n_ll] known already
-    tess_de_rows ll;         // [n_ll] out
-    tess_de_rows acausal;    // [N_s]
+    int32_t reuses_ll;       // tess_de_engine_reuse_likelihood() will be called
+    int32_t reserved;
+    tess_de_rows given_ll; // [n_ll] known already
+    tess_de_rows ll;       // [n_ll] out
+    tess_de_rows acausal;  // [N_s]
     tess_de_rows causal;
     tess_de_rows predictive;
     tess_de_rows kept;    // [N_s] filtered rows, where neither acausal nor causal rows are of the
@@ -67,6 +69,9 @@ typedef struct tess_de_engine_desc {
     tess_de_rows causal_states;
     tess_de_rows predictive_states;
 } tess_de_engine_desc;
+
+// Fewer paths are found on the CPU before a GPU has begun.
+enum { TESS_DE_SEQUENCES_THAT_PAY = 32 };
 
 enum { TESS_DE_FORWARD = 0, TESS_DE_BACKWARD = 1, TESS_DE_TRACE = 2 };
 
@@ -113,8 +118,9 @@ typedef struct tess_de_engine {
     } needs;
     struct {               // what stays on the device that filters and smooths (engine_there.c)
         bool has_ll;       // of a chunk
+        bool has_all_ll;   // of the whole recording, for later runs and paths
         bool has_filtered; // of the whole recording
-        tess_resident ll;  // [chunk_rows][n_ll]
+        tess_resident ll;  // [chunk_rows or n_time][n_ll]
         tess_resident filtered; // [n_time][N_s]
         bool sends_rows;        // smoothed ones come down while others are smoothed
         tess_resident smoothed; // [n_slot][chunk_rows][N_s]
@@ -246,6 +252,8 @@ tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, i
 // Smoothed rows of a chunk to where its filtered rows are told to be, in a queue of their own.
 TESS_MUST_CHECK tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *engine,
                                                           const tess_de_hmm_chunk *chunk);
+// Whether paths of these sequences are found there, each of which lies whole in a chunk.
+bool tess_de_engine_has_paths_there(const tess_de_engine *engine);
 // Whether some result is to stay there.
 bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc);
 // The likelihood of rows into chunk->there.ll, and here if a result, the path or nobody else has

@@ -41,6 +41,10 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
     void *ll = tess_de_engine_slot(e, e->ll_buffer, first,
                                    (size_t)e->desc.detector->info.n_ll *
                                        tess_dtype_bytes((tess_dtype)held));
+    if (given->dtype != 0 && chunk->there.ll && e->there.has_all_ll) { // of the first run
+        chunk->ll_dtype = dtype;
+        return TESS_OK;
+    }
     if (given->dtype != 0) {
         chunk->there.ll = NULL;
         chunk->ll_dtype = given->dtype;

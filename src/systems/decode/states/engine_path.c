@@ -98,7 +98,12 @@ static tess_status trace_many(tess_de_engine *e, int64_t at, int64_t n, const in
     const int64_t n_pair = (int64_t)d->info.n_state * d->info.n_state;
     const tess_de_piece all = {.first = at, .n_row = first[n], .is_start = true, .is_end = true};
     tess_de_hmm_chunk rows = {.transition = d->discrete_transition};
-    TESS_TRY(bring_rows(e, &all, &rows));
+    if (e->there.has_all_ll) {
+        rows.there.ll = tess_de_engine_rows_there(e, at).ll;
+        rows.ll_dtype = d->dtype;
+    } else {
+        TESS_TRY(bring_rows(e, &all, &rows));
+    }
     for (int64_t i = 0; e->transition_buffer && i < n; i++) {
         const int64_t stop = at + first[i + 1];
         const tess_de_piece piece = tess_de_piece_at(&e->sequences, at + first[i], at, stop);

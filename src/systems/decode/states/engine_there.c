@@ -17,6 +17,17 @@ static size_t item_bytes(const tess_de_engine *e)
     return tess_dtype_bytes((tess_dtype)e->desc.detector->dtype);
 }
 
+bool tess_de_engine_has_paths_there(const tess_de_engine *engine)
+{
+    bool are_whole = engine->there.has_all_ll && engine->path.there;
+    for (int64_t k = 0; are_whole && k < engine->sequences.n; k++) {
+        const int64_t first = engine->sequences.begin[k];
+        const int64_t last = engine->sequences.begin[k + 1] - 1;
+        are_whole = first > last || first / engine->chunk_rows == last / engine->chunk_rows;
+    }
+    return are_whole;
+}
+
 bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc)
 {
     return desc->acausal.there || desc->causal.there || desc->predictive.there || desc->ll.there ||
@@ -41,6 +52,7 @@ void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
     const tess_de_engine_desc *desc = &engine->desc;
     const tess_decode_detector_info *info = &desc->detector->info;
     engine->there.has_ll = false;
+    engine->there.has_all_ll = false;
     engine->there.has_filtered = false;
     engine->there.sends_rows = false;
     if (engine->states->shares_host_memory) {
@@ -50,9 +62,15 @@ void tess_de_engine_choose_there(tess_de_engine *engine, int64_t most_rows)
     const uint64_t room = left > RESERVE_BYTES ? (left - RESERVE_BYTES) / 4 : 0;
     // Rows, and again the columns they are made of.
     const uint64_t ll = 2 * (uint64_t)(most_rows * info->n_ll) * item_bytes(engine);
+    const uint64_t all_ll = ll / 2 + (uint64_t)(engine->n_time * info->n_ll) * item_bytes(engine);
     const uint64_t filtered = (uint64_t)(engine->n_time * info->n_state_bin) * item_bytes(engine);
     engine->there.has_ll = makes_ll_there(engine) && (desc->ll.there || ll <= room);
-    const bool fits = ll <= room && filtered <= room - ll;
+    const bool is_again = desc->reuses_ll || (desc->path.dtype != 0 &&
+                                              engine->sequences.n >= TESS_DE_SEQUENCES_THAT_PAY);
+    engine->there.has_all_ll =
+        engine->there.has_ll && is_again && !desc->ll.there && !desc->is_checked && all_ll <= room;
+    const uint64_t taken = engine->there.has_all_ll ? all_ll : ll;
+    const bool fits = taken <= room && filtered <= room - taken;
     engine->there.has_filtered = !desc->likelihood_only && !desc->is_checked &&
                                  (desc->causal.there || (fits && tess_de_engine_smooths(engine)));
     const uint64_t smoothed = 2 * (uint64_t)(most_rows * info->n_state_bin) * item_bytes(engine);
@@ -65,9 +83,9 @@ tess_status tess_de_engine_take_there(tess_de_engine *engine)
 {
     const tess_decode_detector_info *info = &engine->desc.detector->info;
     if (engine->there.has_ll && !engine->desc.ll.there) {
+        const int64_t n_row = engine->there.has_all_ll ? engine->n_time : engine->chunk_rows;
         TESS_TRY(tess_resident_create(
-            engine->states, (size_t)(engine->chunk_rows * info->n_ll) * item_bytes(engine),
-            &engine->there.ll));
+            engine->states, (size_t)(n_row * info->n_ll) * item_bytes(engine), &engine->there.ll));
     }
     if (engine->there.has_filtered && !engine->desc.causal.there) {
         TESS_TRY(tess_resident_create(
@@ -125,8 +143,9 @@ tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, i
         .predictive_states = row_of(desc->predictive_states.there, first, n_state, sizeof(double)),
         .acausal_states = row_of(desc->acausal_states.there, first, n_state, sizeof(double))};
     if (engine->there.has_ll) {
-        rows.ll = desc->ll.there ? row_of(desc->ll.there, first, info->n_ll, item)
-                                 : engine->there.ll.data;
+        void *ll = desc->ll.there ? desc->ll.there : engine->there.ll.data;
+        const bool is_all = desc->ll.there || engine->there.has_all_ll;
+        rows.ll = row_of(ll, is_all ? first : 0, info->n_ll, item);
     }
     if (engine->there.has_filtered) {
         rows.filtered = row_of(filtered, first, n_bin, item);

@@ -139,15 +139,20 @@ static tess_status find_some(tess_de_path_there *p, const tess_de_hmm_chunk *chu
     TESS_ASSERT(chunk->transition_stride == 0 ||
                 chunk->transition_stride == (int64_t)m->n_state * m->n_state);
     TESS_TRY(send_rows(p, chunk, first, n, blocks));
-    TESS_TRY(tess_de_hmm_there_room(there, &there->ll, (size_t)n_row * ll_row));
-    TESS_TRY(tess_resident_put(&there->ll, 0, (const char *)chunk->ll + (size_t)first[0] * ll_row,
-                               (size_t)n_row * ll_row));
+    if (!chunk->there.ll) {
+        TESS_TRY(tess_de_hmm_there_room(there, &there->ll, (size_t)n_row * ll_row));
+        TESS_TRY(tess_resident_put(&there->ll, 0,
+                                   (const char *)chunk->ll + (size_t)first[0] * ll_row,
+                                   (size_t)n_row * ll_row));
+    }
     TESS_TRY(
         tess_de_hmm_there_room(there, &there->rows, (size_t)(n_row * m->n_bin) * sizeof(double)));
     TESS_TRY(tess_de_hmm_there_room(there, &p->path, (size_t)n_row * sizeof *bins));
     tess_stage_decode_hmm_paths args = {.model = m,
                                         .n_row = n_row,
-                                        .ll = there->ll.data,
+                                        .ll = chunk->there.ll ? (const char *)chunk->there.ll +
+                                                                    (size_t)first[0] * ll_row
+                                                              : there->ll.data,
                                         .ll_dtype = chunk->ll_dtype,
                                         .transition = there->transition.data,
                                         .transition_stride = chunk->transition_stride,
