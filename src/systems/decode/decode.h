@@ -71,8 +71,9 @@ typedef struct tess_de_encoding_ops {
     tess_status (*fit)(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                        const tess_de_selection *selection);
     void (*free)(tess_decode_encoding *encoding);
-    // Sends the model to a device with its own memory where it will stay; NULL: it does not. One
-    // that does not fit is refused by rows(), which knows what else is needed.
+    // Sends the model to a device with its own memory where it will stay, and uses its stages
+    // once; NULL: it does not stay. One that does not fit is refused by rows(), which knows what
+    // else is needed.
     tess_status (*prepare)(tess_context *ctx, tess_device *device,
                            const tess_decode_encoding *encoding);
     // out[n_row][P] (f32 or f64 by dtype), -scale * Lambda and all spikes of the range added.

@@ -278,6 +278,7 @@ class ClusterlessDetector(DetectorBase):
             progress=progress,
             device=device,
         )
+        self._send(device)
         return self
 
     def compute_log_likelihood(

@@ -228,13 +228,13 @@ class PredictMixin(StateSpace):
             return inner
         full = np.empty((len(inner), len(interior)), dtype=inner.dtype)
         with Session(threads=self.threads) as context:
-            _core.decode_all_bins(context, self._detector(), inner, full)
+            _core.decode_all_bins(context, self._detector(anywhere=True), inner, full)
         return full
 
     def _by_state(self, log_likelihood: Any) -> Array:
         """Give every state its own likelihood columns, which some of them share."""
         shared = np.asarray(log_likelihood)
-        info = _core.decode_detector_info(self._detector())
+        info = _core.decode_detector_info(self._detector(anywhere=True))
         width = np.diff(np.asarray(info["state_first"]))
         first = np.asarray(info["ll_first"])
         if np.array_equal(first, np.cumsum(width) - width) and width.sum() == shared.shape[1]:

@@ -184,6 +184,7 @@ class SortedSpikesDetector(DetectorBase):
             progress=progress,
             device=device,
         )
+        self._send(device)
         return self
 
     @parameters_of(ClusterlessDetector.compute_log_likelihood)

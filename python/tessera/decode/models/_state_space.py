@@ -394,8 +394,11 @@ class StateSpace(Estimator):
             options["local_position_std"] = float(self.local_position_std)
         return options
 
-    def _detector(self, device: str | None = None) -> _core.Handle:
-        """Return the model in the library, made again when one of its parameters changed."""
+    def _detector(self, device: str | None = None, anywhere: bool = False) -> _core.Handle:
+        """Return the model in the library, made again when one of its parameters changed.
+
+        There is one for each device, where it stays; anywhere: any of them does.
+        """
         if "encoding_model_" not in self.__dict__:
             raise RuntimeError(f"this {type(self).__name__} is not fitted yet: call fit() first")
         transition = np.asarray(self.discrete_state_transitions_, dtype=np.float64)
@@ -416,9 +419,12 @@ class StateSpace(Estimator):
             tuple(id(encoding) for encoding in encodings),
             tuple(self._options().items()),
         )
-        built = self.__dict__.get("_built")
-        if built is None or built[0] != key:
-            with Session(threads=self.threads) as context:
+        built = self.__dict__.setdefault("_built", {})
+        where = tuple(session.values())
+        if anywhere:
+            where = next((place for place, made in built.items() if made[0] == key), where)
+        if where not in built or built[where][0] != key:
+            with Session(**session) as context:
                 handle = _core.decode_detector(
                     context,
                     self._state_rows(list(self.encoding_model_)),
@@ -431,10 +437,14 @@ class StateSpace(Estimator):
                     initial=initial,
                     options=self._options(),
                 )
-            built = (key, handle, encodings)
-            self._built = built
-        found: _core.Handle = built[1]
+            built[where] = (key, handle, encodings)
+        found: _core.Handle = built[where][1]
         return found
+
+    def _send(self, device: str | None) -> None:
+        """Bring a fitted model to its GPU now, and not when the first call waits for it."""
+        if self._session(device)["device"] not in (None, "cpu"):
+            self._detector(device)
 
     def _bin_centers(self) -> Floats:
         """Position of every bin of every state; NaN for states of one bin."""

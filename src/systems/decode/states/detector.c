@@ -328,6 +328,7 @@ tess_status tess_decode_detector_create(tess_context *ctx, const tess_decode_det
         tess_decode_detector_destroy(detector);
         return status;
     }
+    tess_de_detector_warm(ctx, detector);
     *out = detector;
     return TESS_OK;
 }

@@ -118,6 +118,9 @@ int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b)
 void tess_de_modifier_row(const tess_decode_detector *detector, const tess_de_columns *block,
                           const double *distance, int64_t animal, double *row);
 
+// warm.c: uses a device that is not the CPU once, so that the first call need not wait for it.
+void tess_de_detector_warm(tess_context *ctx, const tess_decode_detector *detector);
+
 // --- animal.c ---
 
 // 1 if the observation's positions are needed by a state or a modifier.
