@@ -334,8 +334,8 @@ class ClusterlessDetector(DetectorBase):
         memory_budget: int | str | None = "auto",
         *,
         progress: ProgressLike = None,
-        device: str | None = None,
         keep_on_device: bool = False,
+        device: str | None = None,
     ) -> ResultsLike:
         """Decode.
 
@@ -371,11 +371,11 @@ class ClusterlessDetector(DetectorBase):
         progress : bool, str or callable, optional
             True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
             :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
-        device : str, optional
-            'cpu', 'cuda', 'cuda:1' or 'auto' for this call; default: the model's.
         keep_on_device : bool
             Leave results where they are computed, which torch, JAX and CuPy take by DLPack without
             a copy. On a GPU filter and smoother then run there, too.
+        device : str, optional
+            'cpu', 'cuda', 'cuda:1' or 'auto' for this call; default: the model's.
 
         Returns
         -------

@@ -232,8 +232,8 @@ class SortedSpikesDetector(DetectorBase):
         memory_budget: int | str | None = "auto",
         *,
         progress: ProgressLike = None,
-        device: str | None = None,
         keep_on_device: bool = False,
+        device: str | None = None,
     ) -> ResultsLike:
         """Decode.
 
