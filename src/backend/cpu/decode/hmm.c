@@ -293,7 +293,7 @@ static void finish_filter(const hmm_rounds *rounds)
 tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_filter *a = args;
-    enum { OF_EXP = 30 };
+    enum { OF_EXP = 52 }; // on a core of two units
     hmm_rounds rounds =
         rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row, OF_EXP * a->model->n_ll);
     for (int32_t s = 0; s < a->model->n_state; s++) {

@@ -98,20 +98,37 @@ void tess_de_hmm_missed(const tess_de_hmm *hmm, bool is_back)
     atomic_fetch_add_explicit(&hmm->misses[is_back], 1, memory_order_relaxed);
 }
 
-// Segments of a part: as many as give every thread one, within reason.
-static int64_t segments_of(const tess_de_hmm_work *work, const tess_de_hmm_part *part)
+// As many as give every thread a segment, within reason.
+static int64_t rows_of_segment(const tess_de_hmm_work *work)
 {
     const int64_t n_thread = work->room->n_thread;
-    int64_t rows = (work->chunk->n_row + n_thread - 1) / n_thread;
-    rows = rows < TESS_DE_LEAST_SEGMENT ? TESS_DE_LEAST_SEGMENT : rows;
-    rows = rows > TESS_DE_MOST_SEGMENT ? TESS_DE_MOST_SEGMENT : rows;
+    const int64_t rows = (work->chunk->n_row + n_thread - 1) / n_thread;
+    return rows < TESS_DE_LEAST_SEGMENT  ? TESS_DE_LEAST_SEGMENT
+           : rows > TESS_DE_MOST_SEGMENT ? TESS_DE_MOST_SEGMENT
+                                         : rows;
+}
+
+static int64_t segments_of(const tess_de_hmm_work *work, const tess_de_hmm_part *part)
+{
+    const int64_t rows = rows_of_segment(work);
     return work->n_guess > 0 ? (part->n_row + rows - 1) / rows : 1;
+}
+
+// A sequence that is not cut takes some 60 % of the time while other threads prepare its rows. Two
+// threads that go through many rows for a guess are slower than that.
+static bool is_worth_it(const tess_de_hmm_work *work)
+{
+    const int64_t rows = rows_of_segment(work);
+    return 10 * (rows + work->n_guess) <= 6 * work->room->n_thread * rows;
 }
 
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back)
 {
     work->n_guess = work->room ? tess_de_hmm_guess_rows(work->hmm, is_back) : 0;
+    if (n_part == 1 && work->room && !is_worth_it(work)) {
+        return false;
+    }
     return work->room && (n_part > 1 || (n_part == 1 && segments_of(work, parts) > 1));
 }
 
