@@ -161,6 +161,7 @@ void TESS_KFN(decode_floor_f32)(float *restrict values, const float *restrict of
     }
 }
 
+enum { ROWS_AHEAD = 12 };
 #define T_BITS 32
 #include "kernels/decode_accumulate_body.h"
 
