@@ -36,6 +36,7 @@ compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/sgp/*.cu "$cuda/common/pointwis
     "$cuda/common/boxes.cu"
 compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/fcgp/*.cu "$cuda/common/boxes.cu"
 compile linear "$here/gpu_clifford_linear.cu"
+compile graph "$here/gpu_clifford_graph.cu"
 
 # step NAME SECONDS COMMAND...: runs it and remembers a failure.
 step()
@@ -71,16 +72,18 @@ for part in "high odd" "high wide" "high 2d"; do
 done
 step fcgp 180 "$build/fcgp"
 step linear 120 "$build/linear"
+step graph 60 "$build/graph"
 if command -v compute-sanitizer >/dev/null 2>&1; then
     # With more rows than a group of threads has places for, so that places are used again.
     sanitized "sgp streams" "memcheck racecheck" "$build/sgp" --streams 1700 512
     sanitized "sgp widths" "racecheck initcheck synccheck" "$build/sgp" --streams 67
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
     sanitized "linear wide" "memcheck racecheck initcheck" "$build/linear" --wide
+    sanitized "graph" "memcheck racecheck initcheck" "$build/graph" --brief
 else
     echo "== compute-sanitizer not found: its checks were not run"
 fi
-for program in sgp fcgp linear; do
+for program in sgp fcgp graph linear; do
     step "$program bench" 120 "$build/$program" --bench
 done
 
