@@ -10,10 +10,13 @@ On a GPU times are medians from events, inputs rotate over more memory than the 
 device is given work ahead so that the host is never waited for; `host` in the line below a row is
 the time a call keeps the host. Matrix products are at torch's precision "high" (TF32) there, on
 both sides. On the CPU everything is at "highest".
+
+Where lgatr is installed there are rows of whole blocks against its own (`_clifford_lgatr.py`).
 """
 
 import functools
 import importlib
+import importlib.util
 import statistics
 import sys
 import time
@@ -272,3 +275,5 @@ def cases():
     if torch.cuda.is_available():
         for way in ("fwd", "fwdbwd"):
             yield make_case("sgp", 3, way, "", "bfloat16")
+    if importlib.util.find_spec("lgatr") is not None:
+        yield from importlib.import_module("cases._clifford_lgatr").cases()

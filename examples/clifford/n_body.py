@@ -1,13 +1,12 @@
 # %% [markdown]
-# # Where bodies will be: messages on graphs, on a GPU
+# # Where bodies will be, by messages on graphs
 #
-# Charged bodies move for a while; a network of layers that pass messages along the edges of
-# a graph says where they end, from where they are, how fast, and their charges. What straight
-# flight explains is subtracted first: the error is relative to what the forces change. The same
-# network with every message written out, by plain formulas of torch, learns along the same curve.
+# Charged bodies move for a while; layers that pass messages along the edges of a graph learn where
+# they end, along the same curve as plain formulas, on a GPU if there is one (it needs torch).
 #
-# On a GPU it trains for a minute to an error of a fifth; without one it shows the way there with a
-# small set and a larger error.
+# They see where bodies are, how fast, and their charges. What straight flight explains is
+# subtracted first: the error is relative to what the forces change. On a GPU it trains for a minute
+# to an error of a fifth; without one a small network goes a part of the way.
 
 # %%
 import time
