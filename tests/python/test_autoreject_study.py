@@ -152,7 +152,10 @@ def test_failures_do_not_stop_the_rest_and_resume_keeps(bids: Path, tmp_path: Pa
     broken.write_text("onset\tduration\n")
     result = ta.study(root, tmp_path / "out", **CUT, **GRID)
     assert [r.state for r in result] == ["done", "failed", "done"]
-    assert "without events" in result["02"].message
+    assert "without events (its events.tsv has no rows)" in result["02"].message
+    cells = re.findall(r"<tr[^>]*>(.*?)</tr>", result.report.read_text(encoding="utf-8"), re.S)
+    failed = [re.sub(r"<[^>]+>", " ", row).split() for row in cells if ">failed<" in row]
+    assert failed == [["sub-02", "failed", "-", "-", "-", "-", "-", "-"]]  # not 0 epochs
     assert result.failed == [result["02"]]
     assert not (tmp_path / "out" / "sub-02").exists()
     with pytest.raises(FileExistsError, match="resume"):
@@ -166,6 +169,19 @@ def test_failures_do_not_stop_the_rest_and_resume_keeps(bids: Path, tmp_path: Pa
     whole = ta.study(root, tmp_path / "whole", **CUT, **GRID)
     assert len(whole.failed) == 0
     assert _digests(tmp_path / "out") == _digests(tmp_path / "whole")
+
+
+def test_empty_files_are_called_empty(bids: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    shutil.copytree(bids, root)
+    (root / "sub-02" / "eeg" / "sub-02_task-odd_events.tsv").write_bytes(b"")
+    recording = next(p for p in (root / "sub-03" / "eeg").iterdir() if p.stem.endswith("_eeg"))
+    for file in recording.parent.glob(f"{recording.stem}.*"):
+        file.write_bytes(b"")
+    result = ta.study(root, tmp_path / "out", **CUT, **GRID, with_reports=False)
+    assert [r.state for r in result] == ["done", "failed", "failed"]
+    assert "is empty; expected a table with a column 'onset'" in result["02"].message
+    assert "is empty: copy the file again" in result["03"].message
 
 
 def test_other_folders_are_left_alone(bids: Path, tmp_path: Path) -> None:

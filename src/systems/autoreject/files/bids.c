@@ -35,7 +35,12 @@ static tess_status table_open(tess_context *ctx, const char *path, const char *c
     }
     if (t->at[0] < 0) {
         const tess_status status =
-            tess_error_set(TESS_E_FORMAT, "%s: line 1: there is no column '%s'", path, names[0]);
+            line ? tess_error_set(TESS_E_FORMAT, "%s: line 1: there is no column '%s'", path,
+                                  names[0])
+                 : tess_error_set(TESS_E_FORMAT,
+                                  "%s: is empty; expected a table with a column '%s': write it "
+                                  "again, or take it away",
+                                  path, names[0]);
         tess_ar_text_close(&t->text);
         return status;
     }
@@ -183,6 +188,7 @@ static tess_status read_events(tess_context *ctx, const char *path, tess_autorej
     if (status == TESS_OK) {
         status = tess_ar_annotations_finish(&list, continuous);
         continuous->has_told_events = n > 0;
+        continuous->has_empty_table = n == 0;
     }
     if (status == TESS_OK) {
         tess_ar_epochs_note(epochs, "%s: %" PRId64 " events taken instead of the recording's own",

@@ -88,10 +88,13 @@ static tess_status find_events(tess_context *ctx, const tess_autoreject_epochs_c
                   config->events);
     }
     if (list->n == 0) {
+        const char *where = config->stim         ? " in that trigger channel"
+                            : c->has_empty_table ? " (its events.tsv has no rows)"
+                                                 : "";
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: a continuous recording without events%s; give a file of events, the name of "
                   "its trigger channel, or the length of windows",
-                  epochs->info.path, config->stim ? " in that trigger channel" : "");
+                  epochs->info.path, where);
     }
     return TESS_OK;
 }

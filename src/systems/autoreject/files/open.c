@@ -25,6 +25,9 @@ static tess_status find_format(const char *path, const tess_ar_file_format **fou
     const tess_status status = tess_infile_read(&file, head, n, 0);
     tess_infile_close(&file);
     TESS_TRY(status);
+    if (n == 0) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: is empty: copy the file again", path);
+    }
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (formats[i]->probe(path, head, n)) {
             *found = formats[i];

@@ -27,6 +27,7 @@ typedef struct tess_ar_continuous {
     const tess_ar_annotation *annotations;
     int64_t n_annotation;
     bool has_told_events; // annotations are a table of events, which goes before trigger channels
+    bool has_empty_table; // there is such a table, and nothing in it
     // Samples first..first+count-1 of the channels into dst [n_channel][count], f64, SI units.
     tess_status (*read)(tess_context *ctx, void *impl, int64_t first, int64_t count,
                         const int64_t *channels, int64_t n_channel, double *dst);

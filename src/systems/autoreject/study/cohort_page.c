@@ -131,6 +131,16 @@ static void share(char cell[CELL], double value)
     }
 }
 
+// -1: not known.
+static void count(char cell[CELL], int64_t value)
+{
+    if (value >= 0) {
+        snprintf(cell, CELL, "%lld", (long long)value);
+    } else {
+        snprintf(cell, CELL, "-");
+    }
+}
+
 static void write_row(const tess_ar_cohort *c, tess_html *html, const tess_ar_cohort_row *row)
 {
     const tess_autoreject_study_recording *r = row->item->info;
@@ -143,8 +153,8 @@ static void write_row(const tess_ar_cohort *c, tess_html *html, const tess_ar_co
              !row->is_done     ? "failed"
              : row->is_outlier ? "outlier"
                                : "done");
-    snprintf(text[n++], CELL, "%lld", (long long)(row->is_done ? r->n_epoch : 0));
-    snprintf(text[n++], CELL, "%lld", (long long)(row->is_done ? r->n_kept : 0));
+    count(text[n++], row->is_done ? r->n_epoch : -1);
+    count(text[n++], row->is_done ? r->n_kept : -1);
     share(text[n++], row->bad_epochs.value);
     share(text[n++], row->bad_channels.value);
     share(text[n++], row->is_done ? r->repaired : (double)NAN);
