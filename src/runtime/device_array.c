@@ -1,8 +1,8 @@
 // Arrays of callers in the memory of a context's device.
+#include "tessera/device_array.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/device_memory.h"
-#include "tessera/device_array.h"
 
 static tess_space space_of(const tess_device *device)
 {

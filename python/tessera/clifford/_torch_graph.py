@@ -72,9 +72,10 @@ def lists_of(graph: Graph, device: torch.device) -> Lists:
 def _sum(x: Tensor, scale: Tensor | None, lists: Lists) -> Tensor:
     z = _room(x, (x.shape[0], lists[0].shape[0] - 1, x.shape[2]))
     arguments: tuple[Any, ...] = (*lists[:3], *_lent((x, scale, z)), lists[3].shape[0] - 1)
+    arguments += (_workspace_of(x),)
     lease = _Context(x)
     try:
-        _core.clifford_graph_sum(lease.context, *arguments, _workspace_of(x))
+        _core.clifford_graph_sum(lease.context, *arguments)
     finally:
         lease.give_back()
     return z
