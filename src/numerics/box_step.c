@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+// Added to the diagonal of 1s: where two parameters have one effect the matrix is singular, and
+// whether its rounding leaves it positive definite must not decide. Well below what is told apart.
+static const double ridge = 1e-12;
+
 enum { TURNS = 4 }; // for a parameter: to meet a bound, leave it, and meet another
 
 typedef struct model {
@@ -39,6 +43,7 @@ static bool solve(const model *m)
         if (m->scale[i] == 0) {
             m->matrix[i * (m->n + 1)] = 1;
         }
+        m->matrix[i * (m->n + 1)] += ridge;
     }
     if (!tess_cholesky(m->matrix, m->n)) {
         return false;

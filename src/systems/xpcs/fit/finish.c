@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 16, MOST_RETURNS = 3 };
+enum { MOST_STEPS = 40, MOST_REJECTED = 6, MOST_RETURNS = 3 };
 
 static const double small_step = 1e-6;    // of the errors: no further step is worth a pass
 static const double large_step = 10;      // of the errors: not near a minimum
@@ -29,11 +29,12 @@ typedef struct plan {
 } plan;
 
 // Parameters that stay: at a bound that the gradient presses against, or so near it that they are
-// put there. to: where they go.
+// put there. to: where they go. Where a step failed the bound may be to blame: none goes there
+// then.
 static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
 {
     const int64_t n = tess_xp_step_n_x(e);
-    const double gap = near_bound * sqrt(tess_xp_step_variance(e));
+    const double gap = e->head->n_rejected > 0 ? 0 : near_bound * sqrt(tess_xp_step_variance(e));
     const double stiffness = sqrt(fmax(e->hessian[i * (n + 1)], 0));
     if (e->gradient[i] > 0 && (e->x[i] - e->lower[i]) * stiffness <= gap) {
         *to = e->lower[i];
@@ -42,6 +43,18 @@ static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
     if (e->gradient[i] < 0 && (e->upper[i] - e->x[i]) * stiffness <= gap) {
         *to = e->upper[i];
         return isfinite(*to);
+    }
+    return false;
+}
+
+// Curvature that a parameter has not got any more by what steps have shown.
+static bool is_spoilt(const tess_xp_engine *e, const double *matrix)
+{
+    const int64_t n = tess_xp_step_n_x(e);
+    for (int64_t i = 0; i < n * n; i += n + 1) {
+        if (e->hessian[i] > 0 && !(matrix[i] > 0)) {
+            return true;
+        }
     }
     return false;
 }
@@ -62,7 +75,7 @@ static double step_within(tess_xp_engine *e, const double *from, const double *s
         }
         const double gain = tess_box_step(n, gradient, matrix, from, e->lower, e->upper, NULL,
                                           e->step, e->work + 2 * n);
-        if (gain >= 0) {
+        if (gain >= 0 && !is_spoilt(e, matrix)) {
             return gain;
         }
         memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
@@ -245,14 +258,17 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
         tess_xp_step_keep(e, cost);
         memcpy(e->final_sums, e->sums, (size_t)e->pass->n_sum * sizeof *e->sums);
     }
-    head->n_rejected = is_taken ? 0 : head->n_rejected + 1;
+    head->n_rejected = !head->is_step ? head->n_rejected : is_taken ? 0 : head->n_rejected + 1;
     const bool has_exact = is_taken && is_exact(e);
     plan next = {0, false};
-    if (head->status > 0 && head->n_finish <= MOST_STEPS) {
+    if (head->status > 0) {
         TESS_TRY(lay_out_kept(e));
         next = make_plan(e);
     }
-    if (next.has_snap || (next.size > small_step && next.size <= large_step)) {
+    // No part of the step goes down: a kink, where a rate meets its floor, is the minimum.
+    const bool is_kink = head->n_rejected > MOST_REJECTED;
+    if (head->n_finish <= MOST_STEPS && !is_kink &&
+        (next.has_snap || (next.size > small_step && next.size <= large_step))) {
         aim(e, true);
         return TESS_OK;
     }
@@ -260,6 +276,7 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
         aim(e, false);
         return TESS_OK;
     }
+    next.size = is_kink ? 0 : next.size;
     head->unsettled = next.size * next.size;
     if (next.size > settled_step && head->status > 0) {
         if (head->n_return < MOST_RETURNS) {

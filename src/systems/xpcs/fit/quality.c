@@ -12,6 +12,7 @@ enum { D0 = 0, ALPHA = 1, D_OFFSET = 2, GAMMA = 3, GAMMA_OFFSET = 5, PHI0 = 6 };
 
 enum { SAID_MINIMA = 3 }; // others are counted
 
+static const double told_unsettled = 1e-6; // of chi2: steps of a thousandth of the errors are left
 static const double good_chi2 = 1.5;
 static const double marginal_chi2 = 3;
 static const double high_condition = 1e12;
@@ -411,6 +412,11 @@ static tess_status write_message(const tess_xp_engine *e, tess_xpcs_result *r)
                  "use n_start.",
                  r->info.cost, r->info.gradient_norm);
         break;
+    }
+    const size_t used = strlen(text);
+    if (r->info.termination > 0 && e->head->unsettled > told_unsettled) {
+        snprintf(text + used, sizeof text - used,
+                 " The valley is flat: chi2 would still fall by about %.2g.", e->head->unsettled);
     }
     return tess_xp_result_set_text(r, TESS_XP_TEXT_MESSAGE, text);
 }
