@@ -467,3 +467,33 @@ def test_plan(laminar: tuple[Any, xpcs.Data]) -> None:
     assert 0 < found["memory_bytes"] <= found["limit_bytes"]
     assert found["original_bytes"] > 0
     assert found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "n_angle", "n_frame", "scaling", "dtype"),
+    [(2041, 3, 60, "constant_averaged", "f64"), (1037, 1, 40, "constant", "f32")],
+)
+def test_the_end_does_not_hang_on_rounding(
+    seed: int, n_angle: int, n_frame: int, scaling: Any, dtype: str
+) -> None:
+    # Flow at fixed contrasts: directions without curvature, where Cholesky's luck decided.
+    theta = (1e4, -0.3, 100.0, 2e-3, -0.2, -4e-4, 2.0)
+    data = xpcs.simulate(
+        theta,
+        mode="laminar_flow",
+        n_angle=n_angle,
+        n_frame=n_frame,
+        sigma=0.05,
+        seed=seed,
+        contrast_scatter=0.1,
+        dtype=dtype,
+    )
+    ends = [
+        xpcs.fit(data, mode="laminar_flow", scaling=scaling, sigma=0.05 * (1 + turn))
+        for turn in (0, 1e-13, -2e-13)
+    ]
+    sd = np.asarray(ends[0].theta_uncertainties)
+    told = np.isfinite(sd) & (sd > 0)
+    for end in ends[1:]:
+        assert np.max(np.abs(end.theta - ends[0].theta)[told] / sd[told]) < 1e-4
+        assert end.chi2 == pytest.approx(ends[0].chi2, rel=1e-9)
