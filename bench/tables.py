@@ -123,7 +123,8 @@ def megabytes(count):
     return "" if count is None else f"{count / 1e6:.0f} MB"
 
 
-LATENCIES = ("p50 ms", "p99 ms", "max ms")  # of online rows
+# What rows without a peer say beside their time: of online rows, overheads and posteriors.
+TOLD = ("p50 ms", "p99 ms", "max ms", "overhead %", "at most %", "effective draws", "cpu s")
 
 
 def rate_text(row):
@@ -133,12 +134,12 @@ def rate_text(row):
 
 
 def alone_table(pairs):
-    head = ["case", "what", "threads", "time", "rate", "resident", *LATENCIES, "measured"]
+    head = ["case", "what", "threads", "time", "rate", "resident", *TOLD, "measured"]
     rows = [[f"`{row['case']}`", row.get("what", ""), str(row["threads"]),
              "" if row["ours_s"] is None else brief_time(row["ours_s"]), rate_text(row),
              megabytes(row.get("resident_bytes")),
              *(f"{row['more'][name]:.3g}" if name in row.get("more", {}) else ""
-               for name in LATENCIES), when(result, row)] for result, row in pairs]
+               for name in TOLD), when(result, row)] for result, row in pairs]
     # columns that no row of this machine fills are left out
     keep = [i for i in range(len(head)) if i < 4 or any(cells[i] for cells in rows)]
     right = {k for k, i in enumerate(keep) if 2 <= i < len(head) - 1}

@@ -109,7 +109,7 @@ def nuts_case(mode, n_angle, n_frame, sigma, is_informed=False):
         return {
             "draws per gradient": per_step[0],
             "peer's": per_step[1],
-            "ratio": per_step[0] / per_step[1],
+            "ratio per gradient": per_step[0] / per_step[1],
             "gradients with warm-up": ours["all_steps"],
             "peer's, too": theirs["steps"] + theirs["warmup_steps"],
             "cpu s of paths": ours["cpu"],
