@@ -104,7 +104,6 @@ static tess_status filter_runs(tess_backend_queue *queue, const tess_stage_decod
         if (run->begins == TESS_HMM_EDGE) {
             memcpy(carried, a->initial, vector);
         }
-        there.n_guess += run->n_guess;
         one.model = &own;
         one.scratch = scratch;
         one.n_row = run->n_row;

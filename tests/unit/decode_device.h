@@ -11,10 +11,9 @@ typedef struct decode_device {
     uint64_t peak_bytes;
     uint64_t up_bytes; // copied from the host
     uint64_t down_bytes;
-    int64_t n_guess; // rows that guesses were made of, all of which come true
 } decode_device;
 
-// The context's device from now on; NULL limit: none.
+// The context's device from now on.
 decode_device *decode_device_use(tess_context *ctx, uint64_t limit_bytes);
 
 #endif

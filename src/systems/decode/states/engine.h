@@ -256,8 +256,8 @@ TESS_MUST_CHECK tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *
 bool tess_de_engine_has_paths_there(const tess_de_engine *engine);
 // Whether some result is to stay there.
 bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc);
-// The likelihood of rows into chunk->there.ll, and here if a result, the path or nobody else has
-// it: ll.
+// The likelihood of rows into chunk->there.ll; and into ll, where it is a result or kept for the
+// path.
 TESS_MUST_CHECK tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t first,
                                                             int64_t count,
                                                             tess_decode_likelihood_report *report,
