@@ -91,6 +91,26 @@ def test_on_the_cpu_they_are_in_host_memory(name: str, mode: str) -> None:
     assert "acausal_posterior" in repr(results) + results._repr_html_()
 
 
+def check_path(model: Any, data: Session, device: str) -> None:
+    call = (data.position_time, data.position, *data.spikes, data.time)
+    kept = model.most_likely_sequence(*call, device=device, keep_on_device=True)
+    assert kept.most_likely_bin.device.startswith(device)
+    path = np.asarray(kept.most_likely_bin.to_host())
+    table = model.most_likely_sequence(*call, device=device)
+    assert np.array_equal(kept.coords["state_bins"]["state"][path], np.asarray(table["state"]))
+    assert kept.dims["most_likely_bin"] == ("time",)
+
+
+@pytest.mark.parametrize("name", ["cont-frag", "sorted-no-spike"])
+def test_a_path_is_kept_as_bins(name: str) -> None:
+    check_path(*fitted(ENVIRONMENTS["track-gaps"], MODELS[name], "exact", "cpu"), "cpu")
+
+
+@on_gpu
+def test_a_path_is_kept_on_a_gpu() -> None:
+    check_path(*fitted(ENVIRONMENTS["track-gaps"], MODELS["cont-frag"], "exact", "cuda"), "cuda")
+
+
 def test_a_likelihood_is_cached_in_host_memory_only() -> None:
     model, data = fitted(ENVIRONMENTS["line"], MODELS["decoder"], "fast", "cpu")
     with pytest.raises(ValidationError, match="leave it out"):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tessera.decode.environment import Environment
     from tessera.decode.initial_conditions import UniformInitialConditions
     from tessera.decode.observation_models import ObservationModel
+    from tessera.decode.results import Results
     from tessera.decode.types import DiscreteTransitions
 
 
@@ -587,23 +588,25 @@ class ClusterlessDetector(DetectorBase):
         is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
         *,
+        keep_on_device: bool = False,
         device: str | None = None,
-    ) -> Table:
+    ) -> Table | Results:
         """Find the most likely path through states and places (Viterbi).
 
         Parameters
         ----------
         position_time, position : array or None
             As in :meth:`predict`; None where no state needs them.
-        spike_times, spike_waveform_features, time, is_missing, n_chunks, device
+        spike_times, spike_waveform_features, time, is_missing, n_chunks, keep_on_device, device
             As in :meth:`predict`.
 
         Returns
         -------
-        pandas.DataFrame or structured ndarray
-            One row per time: state, position, environment and encoding group.
+        pandas.DataFrame, structured ndarray or Results
+            One row per time: state, position, environment and encoding group. With keep_on_device
+            Results with most_likely_bin (time,), which of its coordinate state_bins.
         """
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
         )
-        return self._sequence(observation, n_chunks, device)
+        return self._sequence(observation, n_chunks, device, keep_on_device)

@@ -270,19 +270,18 @@ class PredictMixin(StateSpace):
 
     def _results_there(self, found: dict[str, Any], names: list[str], time: Floats) -> Results:
         """Name the axes of arrays that stay on a device, where no bin is put among others."""
-        dims = {
-            name: "states"
-            if name.endswith("state_probabilities")
-            else "columns"
-            if name == "log_likelihood"
-            else "state_bins"
-            for name in names
+        axes: dict[str, tuple[str, ...]] = {
+            "log_likelihood": ("time", "columns"),
+            "most_likely_bin": ("time",),
         }
         interior = self.is_track_interior_state_bins_
         states = np.asarray(list(self.state_names))
         bins = state_of_bins(states, self.state_ind_[interior], self._bin_centers()[interior])
+        for name in names:
+            of_states = name.endswith("state_probabilities")
+            axes.setdefault(name, ("time", "states" if of_states else "state_bins"))
         return Results(
-            {name: (("time", dims[name]), found[name]) for name in names},
+            {name: (axes[name], found[name]) for name in names},
             {"time": time, "states": states, "state_bins": bins},
             {"marginal_log_likelihoods": found["log_evidence"]},
         )
@@ -402,12 +401,23 @@ class PredictMixin(StateSpace):
         return self._by_state(found["log_likelihood"])
 
     def _sequence(
-        self, observation: dict[str, Any], n_chunks: int | str = 1, device: str | None = None
-    ) -> Table:
+        self,
+        observation: dict[str, Any],
+        n_chunks: int | str = 1,
+        device: str | None = None,
+        keep_on_device: bool = False,
+    ) -> Table | Results:
         design = self._design_for(None, len(observation["time"]))
         found = self._run(
-            observation, ["most_likely_bin"], design, n_chunks=n_chunks, device=device
+            observation,
+            ["most_likely_bin"],
+            design,
+            n_chunks=n_chunks,
+            device=device,
+            keep_on_device=keep_on_device,
         )
+        if keep_on_device:
+            return self._results_there(found, ["most_likely_bin"], observation["time"])
         path = np.flatnonzero(self.is_track_interior_state_bins_)[
             np.asarray(found["most_likely_bin"])
         ]
