@@ -70,6 +70,25 @@ __device__ inline void copies_done()
     asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");
 }
 
+// Stores of a warp to memory that lies far apart from lane to lane fill its sectors of 32 bytes by
+// halves. So two lanes share: coordinates j and j + 1 of the even lane's spikes go out at once,
+// then those of the odd lane's. out: the even lane's; the odd one's are apart items further.
+__device__ inline void put_pair(const sums &sum, int j, float4 *out, int64_t apart)
+{
+    const bool is_odd = threadIdx.x % 2 != 0;
+    float mine[4], others[4];
+#pragma unroll
+    for (int s = 0; s < 4; s++) {
+        mine[s] = is_odd ? sum.of[s][j + 1] : sum.of[s][j];
+        const float given = is_odd ? sum.of[s][j] : sum.of[s][j + 1];
+        others[s] = __shfl_xor_sync(0xffffffffu, given, 1);
+    }
+    const float4 own = make_float4(mine[0], mine[1], mine[2], mine[3]);
+    const float4 other = make_float4(others[0], others[1], others[2], others[3]);
+    out[is_odd] = is_odd ? other : own;
+    out[apart + is_odd] = is_odd ? own : other;
+}
+
 // Rows of nodes to the values of axes[1]: out [tile][quads][row][n_value][4]. A warp has all spikes
 // of a tile at 16 coordinates. A row is copied to shared memory while the one before is summed.
 constexpr int most_groups = 8; // of 16 coordinates
@@ -105,8 +124,9 @@ __global__ void __launch_bounds__(32 * most_groups, 2) columns_kernel(kde_work w
     const reach r = 2 * k < axis.n_block ? reach_of(axis, k) : reach{0, 0};
     const int n = min(at_once, int(axis.n_block - 2 * k) * TESS_KDE_BLOCK);
     const float4 *entry = table + threadIdx.y * n_node * 4;
+    const int64_t apart = w.axes[0].n_cell * w.n_value;
     float4 *out = reinterpret_cast<float4 *>(w.partial) +
-                  (tile * quads + threadIdx.x) * w.axes[0].n_cell * w.n_value + k * at_once;
+                  (tile * quads + threadIdx.x / 2 * 2) * apart + k * at_once;
     for (int row = first_row; row < end_row; row++) {
         copy_row(row + 1);
         copies_done<1>();
@@ -120,10 +140,9 @@ __global__ void __launch_bounds__(32 * most_groups, 2) columns_kernel(kde_work w
             sum.add(nodes[g * quads], t);
         }
 #pragma unroll
-        for (int j = 0; j < at_once; j++) {
+        for (int j = 0; j < at_once; j += 2) {
             if (j < n) {
-                out[row * w.n_value + j] =
-                    make_float4(sum.of[0][j], sum.of[1][j], sum.of[2][j], sum.of[3][j]);
+                put_pair(sum, j, out + row * w.n_value + j, apart);
             }
         }
         __syncthreads();
