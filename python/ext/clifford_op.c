@@ -219,6 +219,12 @@ static PyObject *op_workspace(PyObject *self, PyObject *const *args, Py_ssize_t 
     return answer;
 }
 
+static PyObject *op_address(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return PyLong_FromVoidPtr(&((op_object *)self)->op);
+}
+
 static void op_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -240,6 +246,8 @@ static PyMethodDef op_methods[] = {
     {"workspace", CORE_METHOD(op_workspace), METH_FASTCALL,
      "workspace($self, context, pass, x, y, weight, linear_weight, bias, /)\n--\n\n"
      "Bytes of workspace of a pass (1 forward, 2 backward, 3 double backward)."},
+    {"address", op_address, METH_NOARGS,
+     "Where the operation is in memory, for as long as this object lives."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -269,6 +269,7 @@ extern PyMethodDef core_clifford_check_methods[];
 extern PyMethodDef core_clifford_ffi_methods[];
 extern PyMethodDef core_clifford_graph_methods[];
 extern PyMethodDef core_clifford_input_methods[];
+extern PyMethodDef core_clifford_native_methods[];
 extern PyMethodDef core_clifford_op_methods[];
 extern PyMethodDef core_decode_environment_methods[];
 extern PyMethodDef core_decode_encoding_methods[];

@@ -41,6 +41,7 @@ static int module_exec(PyObject *module)
         core_clifford_ffi_methods,
         core_clifford_graph_methods,
         core_clifford_input_methods,
+        core_clifford_native_methods,
         core_clifford_op_methods,
         core_decode_environment_methods,
         core_decode_encoding_methods,

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
 
 from tessera import _core
-from tessera.clifford import _functional
+from tessera.clifford import _functional, _torch_native
 from tessera.clifford._spec import (
     MetricLike,
     algebra_of,
@@ -111,6 +112,12 @@ class CliffordModule(torch.nn.Module):
             raise self._no_tensor("x", x)
         if self.kind in ("sgp", "fcgp") and not isinstance(y, Tensor):
             raise self._no_tensor("y", y)
+        # Small networks are as fast as their calls: the everyday one goes straight to the node.
+        is_everyday = x.ndim == 3 and self.axis == 0 and (y is None or y.ndim == 3)
+        if is_everyday and not (self.check_finite or is_compiling()):
+            z = _torch_native.forward(self.kind, self.spec, x, y, *weights)
+            if z is not None:
+                return z
         return _functional.run(
             self.kind, self.spec, x, y, *weights, axis=self.axis, check_finite=self.check_finite
         )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tessera import _core
-from tessera.clifford import _arrays, _torch_eager, _torch_ops
+from tessera.clifford import _arrays, _torch_eager, _torch_native, _torch_ops
 from tessera.clifford._spec import SLOTS, normalizes, operation
 from tessera.clifford._torch_call import kept_bits
 
@@ -104,17 +104,18 @@ def apply(
     bias: Tensor | None = None,
 ) -> Tensor:
     """Compute z of (component, row, feature) tensors."""
+    is_compiling = torch.compiler.is_compiling()
+    if not is_compiling:
+        z = _torch_native.forward(kind, spec, x, y, weight, linear_weight, bias)
+        if z is not None:
+            return z
     device = x.device.type
     if device in ("cpu", "cuda") and torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         x = _torch_ops.autocast(x, dtype)
         y = _torch_ops.autocast(y, dtype)
     inputs = (x, y, weight, linear_weight, bias)
-    if (
-        not torch.compiler.is_compiling()
-        and _is_plain(inputs)
-        and not _torch_eager.has_tangents(inputs)
-    ):
+    if not is_compiling and _is_plain(inputs) and not _torch_eager.has_tangents(inputs):
         return _torch_eager.run(operation(kind, spec), inputs)
     _check_tensors(kind, inputs)
     keep = kept_bits(kind, normalizes(kind, spec), x) if _will_differentiate(inputs) else 0

@@ -48,6 +48,31 @@ def _by_operator(name: str, wanted: int, arguments: tuple[Any, ...]) -> tuple[An
     return tuple(t if wanted >> i & 1 else None for i, t in enumerate(found))
 
 
+def gradients(
+    o: Operation,
+    wanted: int,
+    statistics: Any,
+    linear_out: Any,
+    z: Any,
+    gz: Tensor,
+    *inputs: Any,
+) -> tuple[Any, ...]:
+    """Return the gradients whose bits are set, differentiable where that is asked for."""
+    if _is_batched(gz) or has_tangents((gz, *inputs)):
+        nothing = gz.new_empty((0,))
+        kept = (nothing if t is None else t for t in (statistics, linear_out, z))
+        name = f"clifford_{o.kind}_backward"
+        return _by_operator(name, wanted, (gz, *inputs, *kept, o.spec))
+    if torch.is_grad_enabled():
+        found: tuple[Any, ...] = CliffordBackward.apply(
+            o, wanted, statistics, linear_out, z, gz, *inputs
+        )
+        return found
+    x, y, weight, linear_weight, bias = inputs
+    slots = (x, y, weight, linear_weight, bias)
+    return call.backward(o, gz, slots, statistics, linear_out, z, wanted)
+
+
 class CliffordForward(torch.autograd.Function):
     """z of the inputs."""
 
@@ -63,22 +88,13 @@ class CliffordForward(torch.autograd.Function):
         return z
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: Any, *cotangents: Any) -> Any:
         """Compute the gradients that are wanted."""
         *inputs, statistics, linear_out, z = ctx.saved_tensors
         wanted = mask_of(ctx.needs_input_grad[1:])
-        o = ctx.operation
-        gz = gradients[0]
-        if _is_batched(gz) or has_tangents((gz, *inputs)):
-            nothing = gz.new_empty((0,))
-            kept = (nothing if t is None else t for t in (statistics, linear_out, z))
-            name = f"clifford_{o.kind}_backward"
-            return None, *_by_operator(name, wanted, (gz, *inputs, *kept, o.spec))
-        if torch.is_grad_enabled():
-            found = CliffordBackward.apply(o, wanted, statistics, linear_out, z, gz, *inputs)
-        else:
-            found = call.backward(o, gz, tuple(inputs), statistics, linear_out, z, wanted)
-        return None, *found
+        return None, *gradients(
+            ctx.operation, wanted, statistics, linear_out, z, cotangents[0], *inputs
+        )
 
 
 class CliffordBackward(torch.autograd.Function):

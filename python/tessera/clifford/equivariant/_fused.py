@@ -15,6 +15,7 @@ from torch import Tensor
 
 from tessera.clifford import _torch, _torch_eager
 from tessera.clifford.equivariant import _native as native
+from tessera.clifford.equivariant import _node as node
 from tessera.clifford.equivariant._gate import gated
 from tessera.clifford.equivariant._linear import pack, times, unpack
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
@@ -62,6 +63,28 @@ def _through(
     return gradients
 
 
+def differentiable(
+    inputs: tuple[Tensor, ...],
+    wanted: tuple[bool, ...],
+    grad: Tensor,
+    c: int,
+    s: int,
+    hidden_c: int,
+    hidden_s: int,
+    geometry: Geometry,
+) -> list[Any]:
+    """Return gradients of a part, a norm or the feed-forward one, that have gradients again."""
+
+    def compute(rows: Tensor, *matrices: Tensor) -> Tensor:
+        if not matrices:
+            return normalized_rows(rows, c, s, geometry)
+        pair, out, last = matrices
+        sizes = FeedForwardSizes(c, s, hidden_c, hidden_s, geometry)
+        return composed(rows, pair, out, last, sizes)
+
+    return _through(compute, inputs, wanted, grad)
+
+
 class _NormRows(torch.autograd.Function):
     """Norms of packed rows."""
 
@@ -76,15 +99,16 @@ class _NormRows(torch.autograd.Function):
         (rows,) = ctx.saved_tensors
         c, s, geometry = ctx.sizes
         if torch.is_grad_enabled():
-            found = _through(
-                lambda x: normalized_rows(x, c, s, geometry), (rows,), (True,), gradients[0]
-            )
+            found = differentiable((rows,), (True,), gradients[0], c, s, 0, 0, geometry)
             return found[0], None, None, None
         return native.norm_back(rows, gradients[0].contiguous(), c, geometry), None, None, None
 
 
 def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
     """Normalise packed rows, (..., 16 c + s)."""
+    found = node.rows(geometry, (c, s, 0, 0, 0), rows)
+    if found is not None:
+        return found
     if not is_plain(rows):
         return normalized_rows(rows, c, s, geometry)
     flat = rows.reshape(-1, rows.shape[-1])
@@ -128,11 +152,7 @@ class _FeedForward(torch.autograd.Function):
         n = ctx.sizes
         if torch.is_grad_enabled():
             wanted = ctx.needs_input_grad[:4]
-
-            def compute(*four: Tensor) -> Tensor:
-                return composed(four[0], four[1], four[2], four[3], n)
-
-            return *_through(compute, tuple(inputs), wanted, gradients[0]), None
+            return *differentiable(tuple(inputs), wanted, gradients[0], *n), None
         rows, pair, out, last = inputs
         gz = gradients[0].contiguous()
         sums = [torch.zeros_like(m) for m in (pair, out, last)]
@@ -185,9 +205,7 @@ def _feed_back(
         native.scalars_of(g_x, n.c).add_(native.scalars_of(g, c))
 
 
-def composed(
-    rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes
-) -> Tensor:
+def composed(rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes) -> Tensor:
     """Return the feed-forward part of plain operations."""
     left, right = times(rows, pair, True).chunk(2, -1)
     shape = (n.hidden_c, N_COMPONENT)
@@ -221,6 +239,10 @@ def feed_forward(
     torch.Tensor
         Packed rows.
     """
+    sizes = (n.c, n.s, n.hidden_c, n.hidden_s, _CHUNK_BYTES)
+    found = node.rows(n.geometry, sizes, rows, pair, out, last)
+    if found is not None:
+        return found
     if not is_plain(rows, pair, out, last):
         return composed(rows, pair, out, last, n)
     z: Tensor = _FeedForward.apply(rows.reshape(-1, rows.shape[-1]), pair, out, last, n)
