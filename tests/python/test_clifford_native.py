@@ -17,6 +17,7 @@ import tessera  # noqa: E402
 import tessera.clifford as tc  # noqa: E402
 from tessera.clifford import native  # noqa: E402
 from tessera.clifford.native import _compile  # noqa: E402
+from tessera.clifford.native._find import State  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(_compile.compiler() is None, reason="no compiler of C++"),
@@ -34,11 +35,11 @@ def _node() -> None:
 
 @pytest.fixture
 def through_python(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    module = native._State.module
+    module = State.module
 
     def switch(on: bool) -> None:
-        monkeypatch.setattr(native._State, "module", None if on else module)
-        monkeypatch.setattr(native._State, "is_settled", True)
+        monkeypatch.setattr(State, "module", None if on else module)
+        monkeypatch.setattr(State, "is_settled", True)
 
     return switch
 

@@ -11,8 +11,9 @@ from torch import Tensor
 from tessera import _core
 from tessera._session import _Defaults, _stores
 from tessera.clifford import _torch_call as call
-from tessera.clifford import _torch_eager, native
+from tessera.clifford import _torch_eager
 from tessera.clifford._spec import Operation, operation
+from tessera.clifford.native._find import find
 
 __all__ = ["forward", "load", "operation_of"]
 
@@ -76,7 +77,7 @@ def operation_of(module: Any, kind: str, spec: str) -> Any:
 
 def forward(kind: str, spec: str, x: Any, *others: Any) -> Tensor | None:
     """Return z, or None where this call is not one for the node."""
-    module = native.find(x.is_cuda)
+    module = find(x.is_cuda)
     if module is None:
         return None
     found: Tensor | None = module.forward(operation_of(module, kind, spec), x, *others)

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tessera.clifford import _torch_native, native
+from tessera.clifford import _torch_native
 from tessera.clifford.equivariant import _native as passes
 from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.native._find import find
 
 __all__ = ["rows"]
 
@@ -20,12 +21,15 @@ def _gradients(
     inputs: tuple[Tensor, ...],
     wanted: tuple[bool, ...],
     gz: Tensor,
-    *sizes: int,
+    c: int,
+    s: int,
+    hidden_c: int,
+    hidden_s: int,
 ) -> tuple[Any, ...]:
     """Return gradients that can be differentiated again."""
     from tessera.clifford.equivariant import _fused
 
-    return tuple(_fused.differentiable(inputs, wanted, gz, *sizes, geometry))
+    return tuple(_fused.differentiable(inputs, wanted, gz, c, s, hidden_c, hidden_s, geometry))
 
 
 _geometries: dict[Geometry, Any] = {}
@@ -63,7 +67,7 @@ def rows(geometry: Geometry, sizes: tuple[int, ...], *tensors: Tensor) -> Tensor
     """
     if torch.compiler.is_compiling():
         return None
-    module = native.find(tensors[0].is_cuda)
+    module = find(tensors[0].is_cuda)
     if module is None:
         return None
     found: Tensor | None = module.rows(

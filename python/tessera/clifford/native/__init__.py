@@ -12,52 +12,10 @@ well. The folder is ``$TESSERA_NATIVE_CACHE``, else ``$XDG_CACHE_HOME/tessera``,
 
 from __future__ import annotations
 
-import logging
-import os
-from typing import Any
-
 from tessera.clifford.native import _compile
+from tessera.clifford.native._find import State, adopt
 
 __all__ = ["build", "is_active"]
-
-_log = logging.getLogger("tessera")
-
-
-class _State:
-    """What was found: the compiled module, or that there is none."""
-
-    module: Any = None
-    is_settled = False  # nothing more is tried
-    is_absent = False  # no file was found, and none was to be compiled
-
-
-def _adopt(path: str) -> None:
-    from tessera.clifford import _torch_native
-
-    _State.module = _torch_native.load(path)
-
-
-def find(may_compile: bool) -> Any:
-    """Return the compiled module, or None; operations ask at every call."""
-    if _State.is_settled or (_State.is_absent and not may_compile):
-        return _State.module
-    wanted = os.environ.get("TESSERA_NATIVE", "auto")
-    if wanted == "0":
-        _State.is_settled = True
-        return None
-    try:
-        path = _compile.target()
-        if not path.exists():
-            if not may_compile and wanted != "1":
-                _State.is_absent = True
-                return None
-            _State.is_settled = True  # whatever comes of it
-            _compile.compile_to(path)
-        _State.is_settled = True
-        _adopt(str(path))
-    except (OSError, RuntimeError, ImportError) as error:
-        _log.warning("clifford: no native node for torch, calls go through Python: %s", error)
-    return _State.module
 
 
 def build() -> str:
@@ -76,9 +34,9 @@ def build() -> str:
     path = _compile.target()
     if not path.exists():
         _compile.compile_to(path)
-    if _State.module is None:
-        _adopt(str(path))
-        _State.is_settled = True
+    if State.module is None:
+        adopt(str(path))
+        State.is_settled = True
     return str(path)
 
 
@@ -90,4 +48,4 @@ def is_active() -> bool:
     bool
         False before the first one that compiles or finds it.
     """
-    return _State.module is not None
+    return State.module is not None
