@@ -307,8 +307,11 @@ def test_it_can_be_turned_off() -> None:
 def test_without_a_compiler_python_does_it(tmp_path: Path) -> None:
     cache = {"TESSERA_NATIVE_CACHE": str(tmp_path), "CXX": "no-such-compiler"}
     assert _python(_PROGRAM, TESSERA_NATIVE="1", **cache).startswith("False CliffordForward")
-    assert _python(_PROGRAM, CXX="false", TESSERA_NATIVE="1", TESSERA_NATIVE_CACHE=str(tmp_path))
-    assert not [f for f in tmp_path.iterdir() if f.suffix != ".lock"]
+    cache["CXX"] = "false"  # one that fails, which is not tried again
+    assert _python(_PROGRAM, TESSERA_NATIVE="1", **cache).startswith("False CliffordForward")
+    assert {f.suffix for f in tmp_path.iterdir()} == {".lock", ".failed"}
+    cache["CXX"] = "sleep"
+    assert _python(_PROGRAM, TESSERA_NATIVE="1", **cache).startswith("False CliffordForward")
 
 
 def test_children_of_fork_can_compute() -> None:

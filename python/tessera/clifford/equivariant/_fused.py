@@ -23,7 +23,7 @@ from tessera.clifford.equivariant._norm import normalized_rows
 
 __all__ = ["FeedForwardSizes", "feed_forward", "is_plain", "norm_rows"]
 
-_CHUNK_BYTES = 80 << 20  # of one array of hidden rows
+_CHUNK_BYTES = 40 << 20  # of one array of hidden rows, of which the pass backward has seven
 _ROW_STEP = 128  # matrix products work on tiles of as many rows
 
 

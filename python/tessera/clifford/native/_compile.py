@@ -12,7 +12,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-__all__ = ["compile_to", "compiler", "target"]
+__all__ = ["compile_to", "compiler", "has_failed", "target"]
 
 _HERE = Path(__file__).resolve().parent
 _SOURCES = ("calls.h", "rows.hpp", "node.cpp")
@@ -76,6 +76,11 @@ def target() -> Path:
     return _folder() / f"clifford-node-{key.hexdigest()[:16]}.so"
 
 
+def has_failed(path: Path) -> bool:
+    """Say whether this was tried before in vain, which need not be found out at every start."""
+    return path.with_suffix(".failed").exists()
+
+
 def compile_to(path: Path) -> None:
     """Compile; processes that want it at the same time wait for the first."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,6 +94,7 @@ def compile_to(path: Path) -> None:
             done = subprocess.run(_command(made), capture_output=True, text=True, check=False)
             if done.returncode:
                 said = next((t for t in done.stderr.splitlines() if "error" in t), done.stderr)
+                path.with_suffix(".failed").write_text(said)
                 raise RuntimeError(f"the compiler failed: {said.strip()[:400]}")
             os.chmod(made, 0o700)
             os.replace(made, path)

@@ -43,6 +43,8 @@ def find(may_compile: bool) -> Any:
                 State.is_absent = True
                 return None
             State.is_settled = True  # whatever comes of it
+            if _compile.has_failed(path):
+                return None
             _compile.compile_to(path)
         State.is_settled = True
         adopt(str(path))
