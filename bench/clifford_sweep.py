@@ -1,6 +1,7 @@
 """Times clifford against torch.compile over batch sizes and features, and draws the maps.
 
     python bench/clifford_sweep.py [--op sgp3] [--batch LIST] [--features LIST] [--report FILE.html]
+                                    [--peer FILE.json]
 
 Every size runs in a process of its own, so that the peer is compiled for exactly that shape. The
 page (clifford_page.py) has maps of times, of the speed-up over torch.compile and, on a GPU, of peak
@@ -37,6 +38,20 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
+def peer_times(op, dtype, rows):
+    """The peer's medians as 'tessera clifford bench --json' writes its own."""
+    names = {"fwd": "forward_s", "fwdbwd": "forward_backward_s"}
+    sizes = {}
+    for row in rows:
+        if row["op"] == op:
+            at = row["batch"], row["features"]
+            found = sizes.setdefault(at, {"batch": at[0], "features": at[1]})
+            found[names[row["way"]]] = row["peer_s"]
+    dtypes = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f16"}
+    return {"schema": "tessera.clifford.bench/1", "op": op[:-1], "metric": "+" * int(op[-1]),
+            "dtype": dtypes[dtype], "rows": list(sizes.values())}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--op", default="sgp2,sgp3,fcgp3,layer3", help="which, joined by commas")
@@ -46,6 +61,8 @@ def main():
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--report", metavar="FILE", help="write the maps there")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    parser.add_argument("--peer", metavar="FILE", help="write the peer's times of the last of the "
+                        "operations there, for 'tessera clifford bench --peer FILE'")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -67,6 +84,9 @@ def main():
                           flush=True)
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=2) + "\n")
+    if args.peer:
+        last = peer_times(args.op.split(",")[-1], args.dtype, rows)
+        Path(args.peer).write_text(json.dumps(last, indent=1))
     if args.report:
         text = make(rows, args.batch, args.features, " ".join(sys.argv))
         Path(args.report).write_text(text, encoding="utf-8")

@@ -21,6 +21,7 @@ typedef struct bench_sweep {
     int64_t n_batch;
     int64_t n_feature;
     tess_clifford_timing *timings;
+    clifford_peer peer;
 } bench_sweep;
 
 static int find_name(const char *const *names, int n, const char *wanted)
@@ -88,11 +89,14 @@ static int read_sweep(cli *c, bench_sweep *s)
     return s->timings ? 0 : console_fail(71, "no memory for the timings");
 }
 
-static void print_head(const cli *c)
+static void print_head(const bench_sweep *s)
 {
-    (void)c;
-    printf("%8s %8s %11s %11s %12s %12s %9s %9s %10s\n", "batch", "features", "forward", "fwd+bwd",
+    printf("%8s %8s %11s %11s %12s %12s %9s %9s %10s", "batch", "features", "forward", "fwd+bwd",
            "fwd speed-up", "f+b speed-up", "GB/s", "Gflop/s", "memory");
+    if (s->peer.rows) {
+        printf(" %11s %11s %9s %9s", "peer fwd", "peer f+b", "fwd ratio", "f+b ratio");
+    }
+    printf("\n");
 }
 
 static void print_number(double value, int width, int decimals)
@@ -104,7 +108,19 @@ static void print_number(double value, int width, int decimals)
     }
 }
 
-static void print_timing(const tess_clifford_timing *t)
+// Times of the peer, and how often ours go into them.
+static void print_peer(const bench_sweep *s, const tess_clifford_timing *t)
+{
+    const clifford_peer_row *row = clifford_peer_find(&s->peer, t->n_row, t->n_feature);
+    print_number(row ? row->forward_s * 1e3 : 0, 8, 4);
+    printf(" ms");
+    print_number(row ? row->forward_backward_s * 1e3 : 0, 8, 4);
+    printf(" ms");
+    print_number(row ? row->forward_s / t->forward_s : 0, 9, 2);
+    print_number(row ? row->forward_backward_s / t->forward_backward_s : 0, 9, 2);
+}
+
+static void print_timing(const bench_sweep *s, const tess_clifford_timing *t)
 {
     char memory[32];
     text_bytes(memory, sizeof memory, t->memory_bytes);
@@ -114,14 +130,18 @@ static void print_timing(const tess_clifford_timing *t)
     print_number(t->separate_forward_backward_s / t->forward_backward_s, 12, 2);
     print_number(t->forward_bytes / t->forward_s * 1e-9, 9, 1);
     print_number(t->forward_flops / t->forward_s * 1e-9, 9, 1);
-    printf(" %10s\n", memory);
+    printf(" %10s", memory);
+    if (s->peer.rows) {
+        print_peer(s, t);
+    }
+    printf("\n");
     fflush(stdout);
 }
 
 static int run_sweep(cli *c, bench_sweep *s)
 {
     if (!c->values.json) {
-        print_head(c);
+        print_head(s);
     }
     for (int64_t i = 0; i < s->n_batch; i++) {
         for (int64_t j = 0; j < s->n_feature; j++) {
@@ -130,15 +150,16 @@ static int run_sweep(cli *c, bench_sweep *s)
                 c, tess_clifford_measure(c->ctx, &s->op, s->dtype, (int64_t)s->batches[i],
                                          (int64_t)s->features[j], s->seconds, t, sizeof *t)));
             if (!c->values.json) {
-                print_timing(t);
+                print_timing(s, t);
             }
         }
     }
     return 0;
 }
 
-static void write_timing(tess_json *json, const tess_clifford_timing *t)
+static void write_timing(tess_json *json, const bench_sweep *s, const tess_clifford_timing *t)
 {
+    const clifford_peer_row *row = clifford_peer_find(&s->peer, t->n_row, t->n_feature);
     tess_json_object_begin(json, NULL);
     tess_json_int(json, "batch", t->n_row);
     tess_json_int(json, "features", t->n_feature);
@@ -153,7 +174,16 @@ static void write_timing(tess_json *json, const tess_clifford_timing *t)
     tess_json_real(json, "forward_flops", t->forward_flops);
     tess_json_real(json, "forward_backward_flops", t->forward_backward_flops);
     tess_json_int(json, "n_sample", t->n_sample);
+    if (row) {
+        tess_json_real(json, "peer_forward_s", row->forward_s);
+        tess_json_real(json, "peer_forward_backward_s", row->forward_backward_s);
+    }
     tess_json_object_end(json);
+}
+
+static const char *operation_of(const cli *c)
+{
+    return c->values.clifford.operation ? c->values.clifford.operation : "sgp";
 }
 
 static int print_json(cli *c, const bench_sweep *s)
@@ -167,7 +197,7 @@ static int print_json(cli *c, const bench_sweep *s)
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.clifford.bench/1");
-    tess_json_text(json, "op", c->values.clifford.operation ? c->values.clifford.operation : "sgp");
+    tess_json_text(json, "op", operation_of(c));
     tess_json_text(json, "metric", signs);
     tess_json_text(json, "dtype", tess_dtype_name(s->dtype));
     tess_json_text(json, "device", info.device);
@@ -175,7 +205,7 @@ static int print_json(cli *c, const bench_sweep *s)
     tess_json_int(json, "threads", info.n_thread);
     tess_json_array_begin(json, "rows");
     for (int64_t i = 0; i < s->n_batch * s->n_feature; i++) {
-        write_timing(json, &s->timings[i]);
+        write_timing(json, s, &s->timings[i]);
     }
     tess_json_array_end(json);
     tess_json_object_end(json);
@@ -195,6 +225,12 @@ static int bench(cli *c, bench_sweep *s)
     CLI_TRY(session_open(c, (void *const[]){&config}));
     CLI_CALL(tess_clifford_op_init(&s->op, sizeof s->op, kind_of(c), &algebra.metric, &config,
                                    UINT64_MAX));
+    if (c->values.clifford.peer) {
+        char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
+        tess_clifford_metric_text(&algebra.metric, signs, sizeof signs);
+        CLI_TRY(clifford_peer_read(c, c->values.clifford.peer, operation_of(c), signs,
+                                   tess_dtype_name(s->dtype), &s->peer));
+    }
     CLI_TRY(run_sweep(c, s));
     if (c->values.report) {
         CLI_CALL(tess_clifford_bench_report(c->ctx, &s->op, s->dtype, s->timings, s->n_batch,
@@ -210,5 +246,6 @@ int cmd_clifford_bench(cli *c)
     free(s.batches);
     free(s.features);
     free(s.timings);
+    free(s.peer.rows);
     return code;
 }

@@ -25,6 +25,8 @@ static const opt_def bench_options[] = {
     TEXT("features", clifford.features, "LIST", "numbers of features (default 128,256,512,1024)"),
     CHOICE("dtype", dtype, "f32|f64|bf16|f16", "element type (default f32)"),
     TEXT("seconds", clifford.seconds, "X", "time spent on each median (default 0.2)"),
+    PATH("peer", 0, clifford.peer, PATH_READ, ".json",
+         "times of a peer beside ours, as --json or bench/clifford_sweep.py --peer writes them"),
     FLAG("overwrite", overwrite, "replace a report that exists"),
 };
 

@@ -101,6 +101,7 @@ typedef struct cli_clifford_values {
     const char *batch;
     const char *features;
     const char *seconds;
+    const char *peer;
 } cli_clifford_values;
 
 // Options of a study of autoreject that are not in a parameter table.

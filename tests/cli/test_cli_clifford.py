@@ -86,6 +86,32 @@ def test_report_without_a_name_is_refused_before_the_work(tessera):
     assert "without a name" in result.stderr
 
 
+def test_bench_beside_a_peer(tessera, tmp_path):
+    words = ("bench", "++", "--features", "8", "--seconds", "0.01")
+    rows = [{"batch": 16, "features": 8, "forward_s": 0.5, "forward_backward_s": 2},
+            {"batch": 64, "features": 8, "forward_s": 0.25}]
+    peer = {"schema": "tessera.clifford.bench/1", "op": "sgp", "metric": "++", "dtype": "f32",
+            "rows": rows}
+    (tmp_path / "peer.json").write_text(json.dumps(peer))
+    table = tessera("clifford", *words, "--batch", "16,64,32", "--peer", "peer.json")
+    assert table.returncode == 0, table.stderr
+    head, *lines = table.stdout.splitlines()
+    assert head.endswith("peer fwd    peer f+b fwd ratio f+b ratio")
+    assert " 500.0000 ms 2000.0000 ms" in lines[0]
+    assert " 250.0000 ms        - ms" in lines[1]
+    assert lines[2].split()[-6:] == ["-", "ms", "-", "ms", "-", "-"]
+    found = run_json(tessera, *words, "--batch", "16,32", "--peer", "peer.json")["rows"]
+    assert (found[0]["peer_forward_s"], found[0]["peer_forward_backward_s"]) == (0.5, 2)
+    assert "peer_forward_s" not in found[1]
+    for key, value in (("op", "fcgp"), ("metric", "+++"), ("schema", "other/1"), ("rows", 3)):
+        (tmp_path / "peer.json").write_text(json.dumps(peer | {key: value}))
+        result = tessera("clifford", *words, "--batch", "16", "--peer", "peer.json")
+        assert result.returncode == 65
+        assert "--peer: 'peer.json'" in result.stderr
+        assert key in result.stderr
+    assert tessera("clifford", *words, "--batch", "16", "--peer", "none.json").returncode == 66
+
+
 def test_bench_keeps_to_the_memory_limit(tessera):
     words = ("clifford", "bench", "+++", "--batch", "4096", "--features", "512",
              "--seconds", "0.01", "--memory-limit", "100M")
