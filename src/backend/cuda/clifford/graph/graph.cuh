@@ -14,9 +14,9 @@ using clifford::all_lanes;
 
 constexpr int threads = 256;
 
-// Features that a thread takes at once: 16 bytes of what they are computed in.
+// Features that a thread takes at once: 16 bytes of them.
 template <typename T>
-constexpr int pack_size = 16 / int(sizeof(typename clifford::compute_of<T>::type));
+constexpr int pack_size = 16 / int(sizeof(T));
 
 template <typename C>
 __device__ __forceinline__ C not_a_number()
@@ -32,11 +32,31 @@ __device__ __forceinline__ bool is_below(int64_t number, int64_t end)
 template <typename T, int V, typename C>
 __device__ __forceinline__ void load_pack(const void *data, int64_t at, C (&values)[V])
 {
-    const clifford::pack<T, V> items = clifford::load_pack_by<T, V>(
-        static_cast<const T *>(data) + at, [](const auto *word) { return __ldg(word); });
+    constexpr int W = V < pack_size<T> ? V : pack_size<T>; // f32 beside 16 bits: twice
 #pragma unroll
-    for (int v = 0; v < V; v++) {
-        values[v] = clifford::widen_item(items, v);
+    for (int w = 0; w < V; w += W) {
+        const clifford::pack<T, W> items = clifford::load_pack_by<T, W>(
+            static_cast<const T *>(data) + at + w, [](const auto *word) { return __ldg(word); });
+#pragma unroll
+        for (int v = 0; v < W; v++) {
+            values[w + v] = clifford::widen_item(items, v);
+        }
+    }
+}
+
+template <typename T, int V, typename C>
+__device__ __forceinline__ void store_pack(void *data, int64_t at, const C (&values)[V])
+{
+    constexpr int W = V < pack_size<T> ? V : pack_size<T>;
+#pragma unroll
+    for (int w = 0; w < V; w += W) {
+        C some[W];
+#pragma unroll
+        for (int v = 0; v < W; v++) {
+            some[v] = values[w + v];
+        }
+        clifford::store_pack<T, W>(static_cast<T *>(data) + at + w,
+                                   clifford::narrow_pack<T, W>(some));
     }
 }
 
@@ -60,13 +80,11 @@ __device__ __forceinline__ void store_features(const tess_cl_graph_view &view, i
 {
     if constexpr (sizeof(T) == 2) {
         if (view.dtype == TESS_F32) {
-            clifford::store_pack<float, V>(static_cast<float *>(view.data) + at,
-                                           clifford::narrow_pack<float, V>(values));
+            store_pack<float, V>(view.data, at, values);
             return;
         }
     }
-    clifford::store_pack<T, V>(static_cast<T *>(view.data) + at,
-                               clifford::narrow_pack<T, V>(values));
+    store_pack<T, V>(view.data, at, values);
 }
 
 // The receiver that has an edge: the last whose offset is not above it. By all lanes of a warp, 32

@@ -129,8 +129,7 @@ __device__ __forceinline__ void sum_part(const sum_args &s, int64_t slot, int64_
     }
     C sum[V] = {};
     add_edges<T, V, kind>(s.a, here.first, here.last, place<V>(s, unit), sum);
-    C *partial = static_cast<C *>(s.a.workspace) + (slot * s.n_unit + unit) * V;
-    clifford::store_pack<C, V>(partial, clifford::narrow_pack<C, V>(sum));
+    store_pack<C, V>(s.a.workspace, (slot * s.n_unit + unit) * V, sum);
 }
 
 template <typename T, int V, scales kind>
