@@ -63,7 +63,7 @@ static void wrong_sidecars_are_explained(void **state)
     static const struct {
         const char *events, *part;
     } cases[] = {
-        {"", "line 1: there is no column 'onset'"},
+        {"", "is empty; expected a table with a column 'onset'"},
         {"time\tduration\n", "line 1: there is no column 'onset'"},
         {"onset\tduration\n1\t0\nx\t0\n", "line 3: onset or duration is not a number"},
     };

@@ -3,10 +3,10 @@
 // For each channel and sample 50 subsets of a quarter of the channels make as many predictions: 50
 // times C / 4 products, and 480 minima and maxima for their median. A Neoverse N1 does four of
 // either in a cycle: 220, 320 and 520 cycles for 32, 64 and 128 channels, of which it reaches 65,
-// 70 and 74 %. The original, whose medians cost it 3000 cycles and more, is at most 15, 12 and 11
-// times as slow there as this floor. Predictions in f32 with the number of their subset in the last
-// bits, and only the middle two again in f64, have the same bits and were no faster with 128
-// channels, 15 % with 64: the way to the weights of single samples costs what products save.
+// 70 and 74 %. The original takes 3400, 4000 and 5700 cycles there, at most 15, 12 and 11 times
+// this floor. Predictions in f32 with the number of their subset in the last bits, and only the
+// middle ones again in f64, had the same bits; they took as long with 128 channels and 15 % less
+// with 64: most of what they saved went into the sums of single samples.
 #include "stage/autoreject_ransac.h"
 
 #include "backend/cpu/autoreject/stages.h"
