@@ -32,7 +32,7 @@ def draw(device: str, scaling: Any, options: dict[str, Any], n_draw: int) -> xpc
         sigma=0.01, dtype="f64",
     )
     fitted = xpcs.fit(data, mode="static_anisotropic", scaling=scaling, device="cpu")
-    counts = {"n_chain": 2, "n_warmup": 200, "n_draw": n_draw}
+    counts: dict[str, Any] = {"n_chain": 2, "n_warmup": 200, "n_draw": n_draw}
     return xpcs.sample(fitted, prior=PRIOR, device=device, **counts, **options)
 
 
