@@ -10,6 +10,7 @@ static const help_row environment[] = {
     {"TESSERA_DEVICE", "device, as --device"},
     {"TESSERA_DEVICE_MEMORY_LIMIT", "budget of a GPU's memory, as --device-memory-limit"},
     {"TESSERA_DEVICE_CACHE", "0 gives memory of a GPU back to the driver at once"},
+    {"TESSERA_CUDA_GENERIC", "1: clifford runs the kernels that every GPU has, also on one of 9.0"},
     {"TESSERA_ISA", "instruction set, as --isa"},
     {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
     {"TESSERA_CUDA_PLUGIN", "the CUDA module; TESSERA_HDF5_PLUGIN the HDF5 helper"},

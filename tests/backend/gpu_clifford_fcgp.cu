@@ -2,6 +2,7 @@
 // measures. run_clifford_on_gpu.sh builds and runs it.
 
 #include "backend/cuda/clifford/stages.h"
+#include "backend/cuda/level.h"
 #include "gpu_clifford_fcgp.cuh"
 
 #include <string>
@@ -405,7 +406,9 @@ int main(int argc, char **argv)
 {
     const std::string option = argc > 1 ? argv[1] : "";
     if (option == "--bench") {
-        fcgp_bench_parts();
+        if (tess_cuda_level_here() == TESS_CUDA_GROUPS) { // parts are those of warpgroups
+            fcgp_bench_parts();
+        }
         bench_all();
         return 0;
     }

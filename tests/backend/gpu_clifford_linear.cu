@@ -317,9 +317,11 @@ void check_all()
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
-        bench_parts(4096, 512);
-        bench_shapes(4096, 512);
-        bench_shapes(1024, 128);
+        if (tess_cuda_level_here() == TESS_CUDA_GROUPS) { // parts are those of warpgroups
+            bench_parts(4096, 512);
+            bench_shapes(4096, 512);
+            bench_shapes(1024, 128);
+        }
         bench_stage(3, 1024, 128, TESS_F32, TESS_CLIFFORD_HIGH);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CLIFFORD_HIGH);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CLIFFORD_HIGHEST);

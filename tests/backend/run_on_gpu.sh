@@ -10,7 +10,7 @@ failed=""
 
 command -v nvcc >/dev/null 2>&1 || PATH=$PATH:/usr/local/cuda/bin
 command -v ninja >/dev/null 2>&1 && generator=Ninja || generator="Unix Makefiles"
-archs=${TESSERA_CUDA_ARCHITECTURES:-"90a-real;90-virtual"}
+archs=${TESSERA_CUDA_ARCHITECTURES:-"90a-real;80-virtual"}
 
 cmake -S "$here/standalone" -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
     -DTESSERA_WERROR=ON "-DCMAKE_CUDA_ARCHITECTURES=$archs" && cmake --build "$build" -j 4 || {

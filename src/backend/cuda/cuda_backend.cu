@@ -407,6 +407,7 @@ const char *stage_name(int32_t stage)
 size_t scratch_bytes(tess_backend_device *device, int32_t stage, const void *args)
 {
     const tess_cuda_stage *found = find_stage(stage);
+    const device_scope scope(device->ordinal); // what a kernel needs may depend on the GPU
     return found == nullptr ? 0 : found->scratch_bytes(device, args);
 }
 

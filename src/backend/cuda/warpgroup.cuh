@@ -4,11 +4,7 @@
 #ifndef TESS_CUDA_WARPGROUP_CUH
 #define TESS_CUDA_WARPGROUP_CUH
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define TESS_CUDA_HAS_GROUPS 1
-#else
-#define TESS_CUDA_HAS_GROUPS 0
-#endif
+#include "backend/cuda/level.h"
 
 namespace warpgroup
 {

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/autoreject/stages.h"
 #include "backend/cuda/autoreject/tile.h"
+#include "backend/cuda/level.h"
 #include "stage/autoreject_ransac.h"
 
 #include <cmath>
@@ -236,7 +237,11 @@ __global__ void __launch_bounds__(THREADS) ransac_kernel(tess_stage_autoreject_r
     }
 }
 
-constexpr size_t most_shared = 216 << 10; // beside what kernels declare
+// Beside what kernels declare: 216 KiB of an H200.
+size_t most_shared()
+{
+    return tess_cuda_shared_bytes() - (size_t(11) << 10);
+}
 
 template <typename S>
 size_t shared_bytes(const tess_stage_autoreject_ransac &a)
@@ -270,10 +275,10 @@ cudaError_t ransac_launch(cudaStream_t stream, const void *args)
     if (a.n_epoch == 0 || a.n_chan == 0) {
         return cudaSuccess;
     }
-    if (shared_bytes<ransac_shape<4, 2>>(a) <= most_shared) {
+    if (shared_bytes<ransac_shape<4, 2>>(a) <= most_shared()) {
         return launch<ransac_shape<4, 2>>(stream, a);
     }
-    if (shared_bytes<ransac_shape<8, 1>>(a) <= most_shared) {
+    if (shared_bytes<ransac_shape<8, 1>>(a) <= most_shared()) {
         return launch<ransac_shape<8, 1>>(stream, a);
     }
     return launch<smallest_shape>(stream, a);
@@ -283,15 +288,16 @@ tess_status ransac_supports(const tess_backend_device *device, const void *args)
 {
     const auto &a = *static_cast<const tess_stage_autoreject_ransac *>(args);
     const tess_host *host = device->host;
+    const device_scope scope(device->ordinal);
     if (a.packed == nullptr || a.n_epoch > INT32_MAX ||
-        shared_bytes<smallest_shape>(a) > most_shared) {
+        shared_bytes<smallest_shape>(a) > most_shared()) {
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "stage autoreject.ransac on cuda:%d: n_resample %lld of %lld channels do "
                           "not fit in the shared memory of a GPU: their sum may be %zu; lower "
                           "n_resample, or use --device cpu",
                           device->ordinal, static_cast<long long>(a.n_resample),
                           static_cast<long long>(a.n_chan),
-                          most_shared / (smallest_shape::samples * sizeof(double)));
+                          most_shared() / (smallest_shape::samples * sizeof(double)));
     }
     return TESS_OK;
 }

@@ -6,6 +6,7 @@
 // known, and writes them once.
 
 #include "backend/cuda/decode/sure.h"
+#include "backend/cuda/decode/warp_sum.h"
 
 #include <climits>
 
@@ -50,24 +51,33 @@ struct sums {
     }
 };
 
-// 16 bytes to shared memory, on their way until copies_done<how many newest sets may be left>.
+// 16 bytes to shared memory, on their way until copies_done<how many newest sets may be left>;
+// before sm_80 at once.
 __device__ inline void copy_16(void *to, const void *from)
 {
+#if TESS_CUDA_HAS_MATRIX
     asm volatile(
         "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(to))),
         "l"(from)
         : "memory");
+#else
+    *static_cast<uint4 *>(to) = *static_cast<const uint4 *>(from);
+#endif
 }
 
 __device__ inline void copies_end()
 {
+#if TESS_CUDA_HAS_MATRIX
     asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 
 template <int newest>
 __device__ inline void copies_done()
 {
+#if TESS_CUDA_HAS_MATRIX
     asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");
+#endif
 }
 
 // Stores of a warp to memory that lies far apart from lane to lane fill its sectors of 32 bytes by
@@ -308,8 +318,8 @@ __device__ void write_values(const kde_work &w, const part &t, block_state &s, c
             floored += !is_above;
             to[p] = is_anew ? NAN : is_above ? v : lowest;
         }
-        unsure = __reduce_add_sync(0xffffffffu, unsure);
-        floored = __reduce_add_sync(0xffffffffu, floored);
+        unsure = warp_sum(unsure);
+        floored = warp_sum(floored);
         if (lane == 0) {
             atomicAdd(&s.unsure[k], unsure);
             atomicAdd(&s.floored[k], floored);

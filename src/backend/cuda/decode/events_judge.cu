@@ -311,7 +311,7 @@ __global__ void __launch_bounds__(judge_threads, 2)
 
 bool is_near(const judge_args &a)
 {
-    return layout_of(a, true).end <= hmm_shared_bytes;
+    return layout_of(a, true).end <= hmm_shared_bytes();
 }
 
 cudaError_t judge_launch(cudaStream_t stream, const void *args)

@@ -6,6 +6,8 @@
 // marks of a day are 2.9e11 of them, 9 ms of an H200's 3.4e13 a second.
 
 #include "backend/cuda/decode/stages.h"
+#include "backend/cuda/decode/warp_sum.h"
+#include "backend/cuda/level.h"
 #include "stage/decode_gmm.h"
 
 namespace
@@ -14,7 +16,7 @@ namespace
 constexpr int threads = 128;
 constexpr int64_t max_blocks = 1 << 20;
 constexpr int max_features = 32;
-constexpr size_t max_shared = size_t(200) << 10;
+constexpr size_t declared_shared = size_t(27) << 10; // beside what is shared on demand: ample
 
 // What is left of a component at a mark: exponent, mean, reciprocals of the factor's diagonal, what
 // is below it.
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(threads)
             values[p] = is_above ? values[p] : floor;
             n_floored += is_above ? 0 : 1;
         }
-        n_floored = __reduce_add_sync(0xffffffffu, n_floored);
+        n_floored = warp_sum(n_floored);
         if (threadIdx.x % 32 == 0) {
             counted[threadIdx.x / 32] = n_floored;
         }
@@ -176,7 +178,8 @@ cudaError_t gmm_launch(cudaStream_t stream, const void *args)
                         : a.bins.n_dim == 2 ? gmm_kernel<2>
                                             : gmm_kernel<3>;
     const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(max_shared));
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             int(tess_cuda_shared_bytes() - declared_shared));
     if (error != cudaSuccess) {
         return error;
     }
@@ -188,8 +191,9 @@ cudaError_t gmm_launch(cudaStream_t stream, const void *args)
 tess_status gmm_supports(const tess_backend_device *device, const void *args)
 {
     const auto *a = static_cast<const tess_stage_decode_gmm *>(args);
+    const device_scope scope(device->ordinal);
     if (a->bins.n_feature > max_features || a->bins.n_dim > 3 ||
-        shared_bytes(a->bins) > max_shared) {
+        shared_bytes(a->bins) > tess_cuda_shared_bytes() - declared_shared) {
         const tess_host *host = device->host;
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "stage decode.gmm on cuda:%d: %lld components of %lld features are more "

@@ -171,7 +171,7 @@ inline size_t hmm_room_size(const tess_hmm_model &m)
 // Bytes of a room outside shared memory.
 inline size_t hmm_room_bytes(const tess_hmm_model &m)
 {
-    return hmm_room_size(m) <= hmm_shared_bytes ? 0 : hmm_room_size(m);
+    return hmm_room_size(m) <= hmm_shared_bytes() ? 0 : hmm_room_size(m);
 }
 
 // Blocks of threads, each with a room.
@@ -194,12 +194,12 @@ cudaError_t hmm_launch(cudaStream_t stream, function kernel, const tess_hmm_mode
     size_t shared = is_near ? hmm_room_size(m) : 0;
     hmm_where where = {is_near ? nullptr : room, m.there[direction],
                        int32_t(m.there_bytes[direction]), -1};
-    if (shared + size_t(where.model_bytes) <= hmm_shared_bytes) {
+    if (shared + size_t(where.model_bytes) <= hmm_shared_bytes()) {
         where.model_at = int32_t(shared);
         shared += size_t(where.model_bytes);
     }
     const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(hmm_shared_bytes));
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(hmm_shared_bytes()));
     if (error != cudaSuccess) {
         return error;
     }

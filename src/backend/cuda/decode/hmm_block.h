@@ -9,11 +9,17 @@
 #define TESS_CUDA_DECODE_HMM_BLOCK_H
 
 #include "backend/cuda/decode/stages.h"
+#include "backend/cuda/level.h"
 #include "stage/decode_hmm.h"
 
 constexpr int hmm_max_states = 16;
-constexpr int hmm_warps = 32;                          // at most, of a block
-constexpr size_t hmm_shared_bytes = size_t(212) << 10; // of vectors, tables and the model
+constexpr int hmm_warps = 32; // at most, of a block
+
+// For vectors, tables and the model, beside what kernels declare: 212 KiB of an H200.
+inline size_t hmm_shared_bytes()
+{
+    return tess_cuda_shared_bytes() - (size_t(15) << 10);
+}
 
 // Sums of products...
 struct hmm_sums {

@@ -5,6 +5,7 @@
 // bytes: [upper, lower part][spikes 0-7, 8-15 of the instruction][node][spike].
 
 #include "backend/cuda/decode/kde.h"
+#include "backend/cuda/level.h"
 
 #include <cuda_bf16.h>
 
@@ -100,12 +101,9 @@ cudaError_t nodes_launch(cudaStream_t stream, const void *args)
 
 tess_status nodes_supports(const tess_backend_device *device, const void *)
 {
-    int major = 0;
     const tess_host *host = device->host;
     const device_scope scope(device->ordinal);
-    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device->ordinal) !=
-            cudaSuccess ||
-        major != 9 || !kde_has_spread()) {
+    if (tess_cuda_level_here() < TESS_CUDA_GROUPS || !kde_has_spread()) {
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "stage decode.kde_nodes on cuda:%d: not a GPU of compute capability 9.0",
                           device->ordinal);

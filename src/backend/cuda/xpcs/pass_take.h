@@ -2,6 +2,7 @@
 #ifndef TESS_CUDA_XPCS_PASS_TAKE_H
 #define TESS_CUDA_XPCS_PASS_TAKE_H
 
+#include "backend/cuda/level.h"
 #include "backend/cuda/xpcs/pass_shape.h"
 #include "backend/cuda/xpcs/points.h"
 #include "backend/cuda/xpcs/tiles.h"
@@ -9,14 +10,45 @@
 namespace
 {
 
+#if TESS_CUDA_HAS_MATRIX
+// 8 rows and columns by 4 of the inner axis: a quarter of what sm_90 does at once.
+__device__ __forceinline__ void multiply_884(double &left, double &right, double a, double b)
+{
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(left), "+d"(right)
+        : "d"(a), "d"(b));
+}
+#endif
+
 // Rows of a lane: top and bottom quantity of its two points; columns: the factors of both.
 __device__ __forceinline__ void multiply_add(double (&d)[4], const double (&top)[2],
                                              const double (&bottom)[2], const double (&b)[2])
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"
         : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
         : "d"(top[0]), "d"(bottom[0]), "d"(top[1]), "d"(bottom[1]), "d"(b[0]), "d"(b[1]));
+#elif TESS_CUDA_HAS_MATRIX
+    for (int k = 0; k < 2; k++) {
+        multiply_884(d[0], d[1], top[k], b[k]);
+        multiply_884(d[2], d[3], bottom[k], b[k]);
+    }
+#else
+    const int lane = int(threadIdx.x) % 32;
+    for (int k = 0; k < 8; k++) {
+        const int row = lane / 4 * 4 + k % 4;
+        const int column = lane % 4 * 8 + k % 4;
+        const double left = __shfl_sync(0xffffffffu, b[k / 4], column);
+        const double right = __shfl_sync(0xffffffffu, b[k / 4], column + 4);
+        const double upper = __shfl_sync(0xffffffffu, top[k / 4], row);
+        const double lower = __shfl_sync(0xffffffffu, bottom[k / 4], row);
+        d[0] = fma(upper, left, d[0]);
+        d[1] = fma(upper, right, d[1]);
+        d[2] = fma(lower, left, d[2]);
+        d[3] = fma(lower, right, d[3]);
+    }
+#endif
 }
 
 template <int weighing>

@@ -70,11 +70,3 @@ bool clifford_encode_words(CUtensorMap &map, const clifford_word_rows &a)
                                        CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
                                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
-
-bool clifford_has_warpgroups()
-{
-    int device = 0, major = 0;
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    return major == 9;
-}

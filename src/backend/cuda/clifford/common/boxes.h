@@ -27,7 +27,4 @@ struct clifford_word_rows {
 // Boxes of a row of all layers, one behind the other as they are.
 bool clifford_encode_words(CUtensorMap &map, const clifford_word_rows &rows);
 
-// Whether matrix instructions of warpgroups can be had: those of sm_90a alone.
-bool clifford_has_warpgroups();
-
 #endif

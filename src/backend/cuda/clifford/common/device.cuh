@@ -3,6 +3,8 @@
 #ifndef TESS_CLIFFORD_DEVICE_CUH
 #define TESS_CLIFFORD_DEVICE_CUH
 
+#include "backend/cuda/level.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -14,7 +16,6 @@ constexpr unsigned all_lanes = 0xffffffffu;
 // Multiprocessors of the device that grids are made for. A constant, because the number of partial
 // sums, and with it their bits, must not depend on the device found.
 constexpr int n_multiprocessor = 132;
-constexpr int max_shared_bytes = 227 * 1024;
 
 // Loads of data that are read once.
 __device__ __forceinline__ uint4 load_once(const uint4 *p)
@@ -247,12 +248,16 @@ __device__ __forceinline__ T *kept(T *pointer)
 // it may read from then on. The one before says when the next may take up free places.
 __device__ __forceinline__ void wait_for_previous()
 {
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 __device__ __forceinline__ void let_next_start()
 {
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 // Shared memory beyond the 48 KiB that every kernel may have wants a word. What the kernel declares
@@ -280,9 +285,9 @@ cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_b
                             stream);
 }
 
-// The same, without waiting for the kernel before it to end. Kernels share a multiprocessor only
-// where they divide its memory alike: as much of it shared as there is, as those with large tiles
-// have, unless carveout says otherwise.
+// The same, without waiting for the kernel before it to end where kernels know how to. They share a
+// multiprocessor only where they divide its memory alike: as much of it shared as there is, as
+// those with large tiles have, unless carveout says otherwise.
 template <typename Args>
 cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
                          cudaStream_t stream, const Args &args,
@@ -292,6 +297,9 @@ cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t sh
     const cudaError_t error = allow_shared(function, shared_bytes);
     if (error != cudaSuccess) {
         return error;
+    }
+    if (tess_cuda_level_here() < TESS_CUDA_GROUPS) {
+        return launch(kernel, grid, threads, shared_bytes, stream, args);
     }
     cudaLaunchAttribute attributes[2] = {};
     attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -280,6 +280,7 @@ template <typename S, bool turned_a, bool turned_b, typename Store>
 __global__ void __launch_bounds__(S::threads, 1)
     matrix_kernel(const __grid_constant__ arguments<Store> p)
 {
+#if TESS_CUDA_HAS_GROUPS
     extern __shared__ uint8_t shared[];
     // The swizzle counts from multiples of 1024 bytes.
     const stage_map<S> map = {(shared_address(shared) + 1023) / 1024 * 1024};
@@ -306,6 +307,7 @@ __global__ void __launch_bounds__(S::threads, 1)
     __syncwarp();
     // No block leaves while another may still write to it.
     cluster_sync();
+#endif
 }
 
 // Arrays (layer, row or column, inner); turned: (layer, inner, row or column).

@@ -10,6 +10,8 @@
 #ifndef TESS_CLIFFORD_MMA_CUH
 #define TESS_CLIFFORD_MMA_CUH
 
+#include "backend/cuda/level.h"
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -55,7 +57,9 @@ __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals)
 
 __device__ __forceinline__ void barrier_init_fence()
 {
+#if TESS_CUDA_HAS_GROUPS
     asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+#endif
 }
 
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
@@ -70,12 +74,23 @@ __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
 
+// Arrives when this thread's copies of 16 bytes are there.
+__device__ __forceinline__ void barrier_arrive_behind_copies(uint32_t barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];\n" ::"r"(barrier)
+                 : "memory");
+}
+
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
 {
     asm volatile("{\n"
                  ".reg .pred done;\n"
                  "again:\n"
+#if TESS_CUDA_HAS_GROUPS
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+#else
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+#endif
                  "@done bra finished;\n"
                  "bra again;\n"
                  "finished:\n"

@@ -17,6 +17,8 @@
 namespace clifford_mma
 {
 
+constexpr int most_shared_bytes = 227 * 1024; // of a block, where there are warpgroups
+
 using warpgroup::give_registers;
 using warpgroup::group_commit;
 using warpgroup::group_fence;

@@ -257,7 +257,7 @@ size_t simt_scratch_bytes(const tess_stage_clifford_fcgp &a);
 cudaError_t simt_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
 
 // fcgp_tensor.cu: the five algebras with generated terms in 16-bit types, or f32 of
-// precision high, on sm_90a.
+// precision high, where there are matrix units for them.
 bool tensor_takes(const tess_stage_clifford_fcgp &a);
 size_t tensor_scratch_bytes(const tess_stage_clifford_fcgp &a);
 cudaError_t tensor_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);

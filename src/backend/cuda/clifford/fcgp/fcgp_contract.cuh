@@ -211,6 +211,7 @@ __global__ void __launch_bounds__(fc_max_threads,
                                   fc_resident<4 * A::n_component * contract_width<A>>)
     contract_kernel(const __grid_constant__ contract_task task)
 {
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = contract_width<A>;
     __shared__ maxima<4> partials[fc_max_threads / 32];
     const fc_chunk &c = task.rows.c;
@@ -257,6 +258,7 @@ __global__ void __launch_bounds__(fc_max_threads,
             scales = scales_of(task, most, read_row, group.lane == 0 && is_row);
         }
     }
+#endif
 }
 
 // The slots of a group: x and y, then the pairs.
@@ -290,6 +292,7 @@ __global__ void __launch_bounds__(fc_max_threads,
                                   fc_resident<4 * A::n_component * contract_width<A>>)
     contract_strips_kernel(const __grid_constant__ contract_task task)
 {
+#if TESS_CUDA_HAS_GROUPS
     constexpr int V = contract_width<A>;
     __shared__ maxima<4> partials[2][fc_max_threads / 32];
     __shared__ uint64_t barriers[2][fc_max_slot_groups];
@@ -346,6 +349,7 @@ __global__ void __launch_bounds__(fc_max_threads,
             }
         }
     }
+#endif
 }
 
 // ---- Launch -------------------------------------------------------------------------------------

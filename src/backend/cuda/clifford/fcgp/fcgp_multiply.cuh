@@ -6,6 +6,7 @@
 
 #include "backend/cuda/clifford/fcgp/fcgp_chunk.cuh"
 #include "backend/cuda/clifford/fcgp/fcgp_store.cuh"
+#include "backend/cuda/clifford/fcgp/fcgp_tiles.cuh"
 
 namespace clifford_fcgp
 {
@@ -40,16 +41,29 @@ inline f32_results results_of(const tess_cl_view &v, int64_t n_row, int64_t n_co
                       {v.stride[0], v.stride[1], v.stride[2]},
                       int32_t(n_row),
                       int32_t(n_column),
+                      0,
                       0};
     // Whole words of 16 bytes, rows one after the other: what the copy engine wants.
     const bool is_regular = v.stride[2] == 1 && v.stride[0] % 4 == 0 && v.stride[1] % 4 == 0 &&
                             v.stride[0] > 0 && v.stride[1] > 0 &&
                             reinterpret_cast<uintptr_t>(v.data) % 16 == 0;
-    to.is_boxed = is_regular && clifford_encode_boxes(to.map,
-                                                      {TESS_F32, v.data, n_column, n_row, n_result,
-                                                       v.stride[1], v.stride[0]},
-                                                      clifford_matrix::slice_rows);
+    to.has_fours = is_regular;
+    to.is_boxed =
+        is_regular && tess_cuda_level_here() == TESS_CUDA_GROUPS &&
+        clifford_encode_boxes(
+            to.map, {TESS_F32, v.data, n_column, n_row, n_result, v.stride[1], v.stride[0]},
+            clifford_matrix::slice_rows);
     return to;
+}
+
+// With the instructions that there are.
+template <typename S, bool turned_a, bool turned_b, typename Store>
+cudaError_t multiply(cudaStream_t stream, const clifford_matrix::operands &o,
+                     const cl_fc_table &table, const Store &store)
+{
+    return tess_cuda_level_here() == TESS_CUDA_GROUPS
+               ? clifford_matrix::launch_matrix<S, turned_a, turned_b>(stream, o, table, store)
+               : launch_tiles<turned_a, turned_b>(stream, o, table, store);
 }
 
 // pairs, weights -> product
@@ -60,8 +74,8 @@ cudaError_t multiply_product(cudaStream_t stream, const clifford::fc_chunk &c, c
     const store_product store = {results_of(c.product, c.n_row, c.n_out, table.n_result),
                                  c.left_exponent, c.right_exponent, c.weight_exponent,
                                  c.product_exponent};
-    return clifford_matrix::launch_matrix<S, false, true>(
-        stream, {m.pairs, m.weights, c.n_row, c.n_out, c.n_in}, table, store);
+    return multiply<S, false, true>(stream, {m.pairs, m.weights, c.n_row, c.n_out, c.n_in}, table,
+                                    store);
 }
 
 // gradients, weights -> pairs
@@ -69,15 +83,15 @@ template <typename S>
 cudaError_t multiply_pairs(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
                            const cl_fc_table &table)
 {
-    store_pairs store = {{}, c.sum_exponent};
+    store_pairs store = {{}, m.pairs, c.sum_exponent};
     // Rows to their full pitch: readers take several items at a time.
-    clifford_box_array to = m.pairs;
-    to.n_item = c.in_pitch;
-    if (!clifford_encode_boxes(store.map, to, clifford_matrix::slice_rows)) {
+    store.to.n_item = c.in_pitch;
+    if (tess_cuda_level_here() == TESS_CUDA_GROUPS &&
+        !clifford_encode_boxes(store.map, store.to, clifford_matrix::slice_rows)) {
         return cudaErrorInvalidValue;
     }
-    return clifford_matrix::launch_matrix<S, false, false>(
-        stream, {m.gradients, m.weights, c.n_row, c.n_in, c.n_out}, table, store);
+    return multiply<S, false, false>(stream, {m.gradients, m.weights, c.n_row, c.n_in, c.n_out},
+                                     table, store);
 }
 
 // pairs, rescaled gradients -> grad_weight, f32 (path, in, out)
@@ -87,8 +101,8 @@ cudaError_t multiply_weights(cudaStream_t stream, const clifford::fc_chunk &c, c
 {
     const store_weights store = {results_of(grad_weight, c.n_in, c.n_out, table.n_result),
                                  c.common_exponent, adds};
-    return clifford_matrix::launch_matrix<S, true, true>(
-        stream, {m.pairs, m.gradients, c.n_in, c.n_out, c.n_row}, table, store);
+    return multiply<S, true, true>(stream, {m.pairs, m.gradients, c.n_in, c.n_out, c.n_row}, table,
+                                   store);
 }
 
 } // namespace clifford_fcgp

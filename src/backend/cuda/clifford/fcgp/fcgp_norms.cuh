@@ -49,6 +49,7 @@ __device__ __forceinline__ void roots_of_sums(const fc_chunk &c, float (&sums)[A
 template <typename A, typename T>
 __global__ void __launch_bounds__(fc_max_threads) norm_kernel(const __grid_constant__ fc_task task)
 {
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = norm_width<A>;
     __shared__ float partials[partials_per_block(A::n_grade, fc_max_threads)];
     const fc_chunk &c = task.c;
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(fc_max_threads) norm_kernel(const __grid_const
                            o[k] * (1.0f / sums[A::grade(k)]));
         }
     }
+#endif
 }
 
 // What norm_gradient takes, from z = o / r: h = (gz - e z mean of gz z) / r.
@@ -185,6 +187,7 @@ template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     gradient_kernel(const __grid_constant__ fc_task task)
 {
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = norm_width<A>;
     constexpr int D = A::n_component;
     __shared__ float partials[partials_per_block(A::n_grade, fc_max_threads)];
@@ -243,6 +246,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     if (group.lane == 0 && is_row) {
         c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
     }
+#endif
 }
 
 // The same for rows that come as strips.
@@ -250,6 +254,7 @@ template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     gradient_strips_kernel(const __grid_constant__ fc_task task)
 {
+#if TESS_CUDA_HAS_GROUPS
     constexpr int V = norm_width<A>;
     constexpr int D = A::n_component;
     constexpr int n_partial = partials_per_block(A::n_grade, fc_max_threads);
@@ -298,6 +303,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
             store_gradients(c, row, n0, gz, exponent);
         }
     }
+#endif
 }
 
 // ---- Launch -------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ template <typename A, typename T>
 __global__ void __launch_bounds__(fc_max_threads, fc_resident<2 * A::n_component * form_width<A>>)
     form_kernel(const __grid_constant__ fc_task task)
 {
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = form_width<A>;
     __shared__ maxima<2> partials[fc_max_threads / 32];
     const fc_chunk &c = task.c;
@@ -98,6 +99,7 @@ __global__ void __launch_bounds__(fc_max_threads, fc_resident<2 * A::n_component
             }
         }
     }
+#endif
 }
 
 // ---- Launch -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ struct rescale_task {
 
 __global__ void __launch_bounds__(threads) rescale_kernel(const __grid_constant__ rescale_task task)
 {
+#if TESS_CUDA_HAS_MATRIX
     const fc_chunk &c = task.c;
     const int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x;
     const bool is_item = i < c.n_row * task.per_row;
@@ -37,6 +38,7 @@ __global__ void __launch_bounds__(threads) rescale_kernel(const __grid_constant_
     // Less than 2^-60 is zero as f16 anyway.
     const float factor = clifford_mma::power_of_two(max(own - __ldcg(c.common_exponent), -60));
     store_halves(at, widen_pack(items) * factor);
+#endif
 }
 
 } // namespace

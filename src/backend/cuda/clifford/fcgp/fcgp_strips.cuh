@@ -142,7 +142,8 @@ constexpr bool fc_has_strips = A::n_component <= 16;
 template <typename T, int V>
 bool fc_are_strips(const tess_cl_view &view, int64_t n)
 {
-    return fc_are_packs<T, 16 / int(sizeof(T))>(view, n) && n > 16 * V && n <= fc_max_threads * V;
+    return tess_cuda_level_here() == TESS_CUDA_GROUPS &&
+           fc_are_packs<T, 16 / int(sizeof(T))>(view, n) && n > 16 * V && n <= fc_max_threads * V;
 }
 
 // Groups that go from row to row, in `resident` blocks of a multiprocessor.

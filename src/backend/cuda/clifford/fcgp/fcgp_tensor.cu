@@ -252,7 +252,7 @@ bool tensor_takes(const tess_stage_clifford_fcgp &a)
     constexpr int64_t most = INT64_C(1) << 24;
     return wants && p.n_in < most && p.n_out < most &&
            p.n_in * cl_fc_pitch(p.n_out) < (INT64_C(1) << 33) / TESS_CLIFFORD_MAX_PATHS &&
-           find_kernels(*p.algebra) != nullptr && clifford_has_warpgroups();
+           find_kernels(*p.algebra) != nullptr && tess_cuda_level_here() >= TESS_CUDA_MATRIX;
 }
 
 size_t tensor_scratch_bytes(const tess_stage_clifford_fcgp &a)

@@ -169,6 +169,7 @@ template <typename W>
 __global__ void __launch_bounds__(threads, resident)
     largest_kernel(const __grid_constant__ fc_weights p)
 {
+#if TESS_CUDA_HAS_MATRIX
     const eights all(p);
     float w[batch][width];
     uint32_t most = 0;
@@ -182,6 +183,7 @@ __global__ void __launch_bounds__(threads, resident)
     if (threadIdx.x == 0) {
         p.partials[blockIdx.x] = most;
     }
+#endif
 }
 
 // Lines of out_pitch halves; what lies behind n_out is never read. The first weights are read while
@@ -190,6 +192,7 @@ template <typename W>
 __global__ void __launch_bounds__(threads, resident)
     weights_kernel(const __grid_constant__ fc_weights p)
 {
+#if TESS_CUDA_HAS_MATRIX
     const eights all(p);
     float w[batch][width];
     uint32_t i = blockIdx.x * threads + threadIdx.x;
@@ -212,6 +215,7 @@ __global__ void __launch_bounds__(threads, resident)
             load_weights<W>(w, p, all, i);
         }
     }
+#endif
 }
 
 struct narrow_args {
@@ -224,6 +228,7 @@ struct narrow_args {
 template <typename W>
 __global__ void __launch_bounds__(threads) narrow_kernel(const __grid_constant__ narrow_args p)
 {
+#if TESS_CUDA_HAS_MATRIX
     wait_for_previous();
     let_next_start();
     for (int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x; i < p.n_line * p.n_out;
@@ -236,6 +241,7 @@ __global__ void __launch_bounds__(threads) narrow_kernel(const __grid_constant__
             p.to.data)[path * p.to.stride[0] + in * p.to.stride[1] + out * p.to.stride[2]] =
             narrow<W>(__ldcg(p.from + i));
     }
+#endif
 }
 
 template <typename W>

@@ -44,7 +44,7 @@ struct f32_shape {
     static constexpr int n_barrier = 2 * (stages + warps);
     static constexpr int shared_bytes =
         stages * stage_bytes + warps * clifford_held::slot_bytes + column_bytes + n_barrier * 8;
-    static_assert(shared_bytes <= clifford::max_shared_bytes);
+    static_assert(shared_bytes <= clifford_mma::most_shared_bytes);
 };
 
 struct f32_args {
@@ -436,9 +436,10 @@ __device__ __forceinline__ void clear_slots(const f32_map &map)
 
 // steps: tiles of the inner axis.
 template <int steps>
-__global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32_shape::threads, 1)
+__global__ void TESS_CUDA_CLUSTER(f32_shape::cluster) __launch_bounds__(f32_shape::threads, 1)
     f32_kernel(const __grid_constant__ f32_args p)
 {
+#if TESS_CUDA_HAS_GROUPS
     using S = f32_shape;
     extern __shared__ __align__(1024) uint8_t shared[];
     const f32_map map = {shared_address(shared)};
@@ -466,6 +467,7 @@ __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32
     // No block leaves while the other may still write to it.
     __syncwarp();
     cluster_sync();
+#endif
 }
 
 // ---- Launch -------------------------------------------------------------------------------------
@@ -512,12 +514,6 @@ void (*kernel_for(int n_inner))(f32_args)
                                      : f32_kernel<8>;
 }
 
-bool is_f32_dense(const tess_cl_view &view)
-{
-    return view.stride[2] == 1 && view.stride[0] % 4 == 0 && view.stride[1] % 4 == 0 &&
-           reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
-}
-
 } // namespace
 
 bool clifford_linear_f32_takes(const clifford_rows_args &p)
@@ -526,9 +522,9 @@ bool clifford_linear_f32_takes(const clifford_rows_args &p)
     constexpr int64_t least_inner = 32;
     constexpr int64_t most = int64_t(1) << 28;
     return p.a.low == nullptr && p.n_l >= least_inner && p.n_j >= least_outer && p.n_l % 4 == 0 &&
-           p.n_j % 4 == 0 && is_f32_dense(p.from) && is_f32_dense(p.c) && p.n_l < most &&
-           p.n_j < most && p.n_i / f32_shape::rows * p.n_component < most &&
-           clifford_has_warpgroups();
+           p.n_j % 4 == 0 && clifford_is_f32_dense(p.from) && clifford_is_f32_dense(p.c) &&
+           p.n_l < most && p.n_j < most && p.n_i / f32_shape::rows * p.n_component < most &&
+           tess_cuda_level_here() == TESS_CUDA_GROUPS;
 }
 
 bool clifford_linear_f32_copies(const clifford_rows_args &p)

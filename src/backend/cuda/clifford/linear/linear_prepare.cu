@@ -247,6 +247,7 @@ template <int row_pieces, typename T, typename W, typename M>
 __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 4 : 2)
     prepare_kernel(const __grid_constant__ clifford_prepare_args p)
 {
+#if TESS_CUDA_HAS_MATRIX
     clifford::wait_for_previous();
     clifford::let_next_start();
     if (blockIdx.x < p.weight_blocks) {
@@ -260,6 +261,7 @@ __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 
         prepare_row<row_pieces, T, M>(p.copy[block / per_copy], row / p.component_rows,
                                       row % p.component_rows, p.component_rows);
     }
+#endif
 }
 
 template <typename T, typename W, typename M>

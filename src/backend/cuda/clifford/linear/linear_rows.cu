@@ -3,7 +3,8 @@
 //
 // Both operands lie with the inner axis dense, come through shared memory in tiles of 64 of it, a
 // few tiles ahead, and are multiplied in f32 sums. What belongs to a row is summed in the order of
-// the inner axis, whatever tile the row is in.
+// the inner axis, whatever tile the row is in. With warpgroups, or where there are none in tiles
+// that fit the shared memory of any GPU: f32 to all its bits, the rest is linear_tiles.cu's.
 
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/mma.cuh"
@@ -39,6 +40,8 @@ struct rows_shape {
     static constexpr int stages = stages_;
     static constexpr int blocks = blocks_;
     static constexpr int copies = copies_; // 2: with what the first lacks
+    static constexpr bool by_groups = columns == 128;
+    static constexpr bool is_there = by_groups ? TESS_CUDA_HAS_GROUPS : TESS_CUDA_HAS_MATRIX;
     static constexpr int threads = rows / warp_rows * (columns / warp_columns) * 32;
     static constexpr int copy_bytes = (rows + columns) * inner_tile * 2;
     static constexpr int stage_bytes = copies * copy_bytes;
@@ -49,6 +52,7 @@ struct rows_shape {
 // A warpgroup has 64 rows by 128 columns, a warp 16 of the rows.
 using rows_shape_used = rows_shape<128, 128, 16, 128, 3, 2>;
 using rows_shape_exact = rows_shape<128, 128, 16, 128, 3, 1, 2>;
+using rows_shape_warps = rows_shape<128, 64, 16, 64, 2, 1, 2>;
 
 // Starts the copy of a tile of `rows` rows; rows and items outside the matrix become zero.
 template <int rows, int threads, typename M>
@@ -110,7 +114,6 @@ __device__ __forceinline__ void multiply_fragments(warp_sums<S> &sum, const frag
 template <class S, typename M>
 __device__ __forceinline__ void multiply_stage(warp_sums<S> &sum, uint32_t tile_a, uint32_t tile_b)
 {
-#if TESS_CUDA_HAS_GROUPS
     const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
     const uint64_t b = tile_descriptor(tile_b);
     group_fence();
@@ -120,14 +123,6 @@ __device__ __forceinline__ void multiply_stage(warp_sums<S> &sum, uint32_t tile_
     }
     group_commit();
     group_wait<0>();
-#else
-#pragma unroll
-    for (int step = 0; step < inner_tile / 16; step++) {
-        fragments<S> held;
-        held.load(tile_a, tile_b, step);
-        multiply_fragments<S, M>(sum, held, held);
-    }
-#endif
 }
 
 // With both copies. The matrix units cut bits off a sum, so it is short, and added up outside.
@@ -136,31 +131,31 @@ __device__ __forceinline__ void multiply_stage_exact(warp_sums<S> &whole, uint32
                                                      uint32_t tile_b)
 {
     warp_sums<S> sum;
-#if TESS_CUDA_HAS_GROUPS
-    const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
-    const uint64_t b = tile_descriptor(tile_b);
-    constexpr int rest = S::copy_bytes / 16;
-    group_fence();
+    if constexpr (S::by_groups) {
+        const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
+        const uint64_t b = tile_descriptor(tile_b);
+        constexpr int rest = S::copy_bytes / 16;
+        group_fence();
 #pragma unroll
-    for (int step = 0; step < inner_tile / 16; step++) {
-        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step + rest, b + 2 * step, step > 0);
-        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step + rest, true);
-        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step, true);
-    }
-    group_commit();
-    group_wait<0>();
-#else
-    memset(sum, 0, sizeof(sum));
+        for (int step = 0; step < inner_tile / 16; step++) {
+            group_multiply<M>(as_group_sums(sum[0]), a + 2 * step + rest, b + 2 * step, step > 0);
+            group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step + rest, true);
+            group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step, true);
+        }
+        group_commit();
+        group_wait<0>();
+    } else {
+        memset(sum, 0, sizeof(sum));
 #pragma unroll
-    for (int step = 0; step < inner_tile / 16; step++) {
-        fragments<S> high, low;
-        high.load(tile_a, tile_b, step);
-        low.load(tile_a + S::copy_bytes, tile_b + S::copy_bytes, step);
-        multiply_fragments<S, M>(sum, low, high);
-        multiply_fragments<S, M>(sum, high, low);
-        multiply_fragments<S, M>(sum, high, high);
+        for (int step = 0; step < inner_tile / 16; step++) {
+            fragments<S> high, low;
+            high.load(tile_a, tile_b, step);
+            low.load(tile_a + S::copy_bytes, tile_b + S::copy_bytes, step);
+            multiply_fragments<S, M>(sum, low, high);
+            multiply_fragments<S, M>(sum, high, low);
+            multiply_fragments<S, M>(sum, high, high);
+        }
     }
-#endif
 #pragma unroll
     for (int n = 0; n < S::columns / 2; n++) {
         whole[0][n / 4][n % 4] += sum[0][n / 4][n % 4];
@@ -323,8 +318,7 @@ __device__ __forceinline__ void copy_inner(const clifford_rows_args &p, const ti
 }
 
 template <class S, typename M, typename TC>
-__global__ void __launch_bounds__(S::threads, S::blocks)
-    rows_kernel(const __grid_constant__ clifford_rows_args p)
+__device__ __forceinline__ void multiply_rows(const clifford_rows_args &p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t base = shared_address(shared);
@@ -365,7 +359,9 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
         warp_sums<S> sum = {};
         for (int64_t l = 0; l < p.n_l; l += inner_tile) {
             copy_wait<S::stages - 2>();
-            fence_async_proxy();
+            if constexpr (S::by_groups) {
+                fence_async_proxy();
+            }
             __syncthreads();
             copy_next();
             const uint32_t stage = base + uint32_t(slot * S::stage_bytes);
@@ -379,6 +375,15 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
             }
         }
         store_sums<S, TC>(p, sum, rows, column, columns[turn]);
+    }
+}
+
+template <class S, typename M, typename TC>
+__global__ void __launch_bounds__(S::threads, S::blocks)
+    rows_kernel(const __grid_constant__ clifford_rows_args p)
+{
+    if constexpr (S::is_there) {
+        multiply_rows<S, M, TC>(p);
     }
 }
 
@@ -402,6 +407,10 @@ cudaError_t launch_rows_tensor(cudaStream_t stream, const clifford_rows_args &p)
 
 cudaError_t clifford_linear_rows(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p)
 {
+    if (tess_cuda_level_here() < TESS_CUDA_GROUPS) {
+        return p.a.low != nullptr ? launch_rows_tensor<rows_shape_warps, __half, float>(stream, p)
+                                  : clifford_linear_tiles(stream, dtype, p);
+    }
     if (dtype == TESS_F32) {
         return p.a.low != nullptr ? launch_rows_tensor<rows_shape_exact, __half, float>(stream, p)
                                   : launch_rows_tensor<rows_shape_used, __half, float>(stream, p);

@@ -21,9 +21,22 @@ __device__ __forceinline__ uint32_t times(uint32_t pair, __half2 factors)
     return pair;
 }
 
-// A warp's fragments of a, 16 columns of it by the tile's 64 rows.
+// Scales of 16 rows from `step` 16s on, put on the fragments of these rows.
+__device__ __forceinline__ void scale_fragments(uint32_t (&a)[4], const __half *scales, int step)
+{
+    const __half2 *pairs = reinterpret_cast<const __half2 *>(scales) + threadIdx.x % 4;
+    const __half2 low = pairs[step * 8];
+    const __half2 high = pairs[step * 8 + 4];
+    a[0] = times(a[0], low);
+    a[1] = times(a[1], low);
+    a[2] = times(a[2], high);
+    a[3] = times(a[3], high);
+}
+
+// A warp's fragments of a, 16 columns of it by the tile's 16 `steps` rows.
+template <int steps = 4>
 struct turned_fragments {
-    uint32_t a[4][4];
+    uint32_t a[steps][4];
 
     // half: the 64 columns among which the warp's 16 are.
     __device__ __forceinline__ void load(uint32_t half)
@@ -31,7 +44,7 @@ struct turned_fragments {
         const int lane = int(threadIdx.x) % 32;
         const int chunk = int(threadIdx.x) / 32 % 4 * 2 + lane / 8 % 2;
 #pragma unroll
-        for (int step = 0; step < 4; step++) {
+        for (int step = 0; step < steps; step++) {
             load_matrix_x4_trans(a[step],
                                  half + swizzle_128(step * 16 + lane % 8 + lane / 16 * 8, chunk));
         }
@@ -40,15 +53,9 @@ struct turned_fragments {
     // scales: those of the tile's rows.
     __device__ __forceinline__ void scale(const __half *scales)
     {
-        const __half2 *pairs = reinterpret_cast<const __half2 *>(scales) + threadIdx.x % 4;
 #pragma unroll
-        for (int step = 0; step < 4; step++) {
-            const __half2 low = pairs[step * 8];
-            const __half2 high = pairs[step * 8 + 4];
-            a[step][0] = times(a[step][0], low);
-            a[step][1] = times(a[step][1], low);
-            a[step][2] = times(a[step][2], high);
-            a[step][3] = times(a[step][3], high);
+        for (int step = 0; step < steps; step++) {
+            scale_fragments(a[step], scales, step);
         }
     }
 };

@@ -1,5 +1,6 @@
 // x^T grad_out over chunks of rows with the matrix units: grad_weight of stage clifford.linear.
-// See linear_scales.cuh for the scales of rows.
+// See linear_scales.cuh for the scales of rows. With warpgroups, or where there are none in tiles
+// that fit the shared memory of any GPU: f32 to all its bits, the rest is linear_tile_sums.cu's.
 
 #include "backend/cuda/clifford/common/wgmma.cuh"
 #include "backend/cuda/clifford/linear/linear_scales.cuh"
@@ -10,19 +11,21 @@ namespace
 using namespace clifford_mma;
 
 // A block's tile of the result, 64 x 128 per warpgroup, 16 x 128 per warp, and how it comes through
-// shared memory: tiles of 64 rows, in halves of 64 columns (128 bytes).
-template <int copies_>
+// shared memory: tiles of 64 rows, or 32 for single warps, in halves of 64 columns (128 bytes).
+template <int copies_, int rows_ = 64>
 struct sums_shape {
     static constexpr int side = 128;
+    static constexpr int rows = rows_;
+    static constexpr bool by_groups = rows == 64;
+    static constexpr bool is_there = by_groups ? TESS_CUDA_HAS_GROUPS : TESS_CUDA_HAS_MATRIX;
     static constexpr int copies = copies_; // 2: with what the first lacks
     static constexpr int threads = 256;
     static constexpr int blocks = copies == 1 ? 2 : 1;
-    static constexpr int rows = 64;
     static constexpr int stages = 3;
     static constexpr int half_bytes = rows * 128;
     static constexpr int copy_bytes = 4 * half_bytes;
     static constexpr int stage_bytes = copies * copy_bytes;
-    static constexpr int scale_rows = 2048; // scales of this many rows at a time
+    static constexpr int scale_rows = 1024; // scales of this many rows at a time
     static constexpr int shared_bytes = stages * stage_bytes + scale_rows * 2;
 };
 
@@ -48,20 +51,21 @@ __device__ __forceinline__ void copy_halves(uint32_t to, const M *from, int64_t 
 }
 
 // One step of 16 rows: all 128 columns of b.
-template <typename M>
+template <class S, typename M>
 __device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint32_t (&a)[4],
                                               uint32_t tile_b, int step, bool add)
 {
-    constexpr int half_bytes = sums_shape<1>::half_bytes;
-#if TESS_CUDA_HAS_GROUPS
-    group_multiply_held<M>(as_group_sums(sum), a,
-                           turned_descriptor(tile_b + uint32_t(step * 2048), half_bytes), add);
-#else
+    if constexpr (S::by_groups) {
+        group_multiply_held<M>(as_group_sums(sum), a,
+                               turned_descriptor(tile_b + uint32_t(step * 2048), S::half_bytes),
+                               add);
+        return;
+    }
     const int lane = int(threadIdx.x) % 32;
 #pragma unroll
     for (int j = 0; j < 8; j++) {
         uint32_t b[4];
-        load_matrix_x4_trans(b, tile_b + uint32_t(j / 4 * half_bytes) +
+        load_matrix_x4_trans(b, tile_b + uint32_t(j / 4 * S::half_bytes) +
                                     swizzle_128(step * 16 + lane % 16, j % 4 * 2 + lane / 16));
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -72,61 +76,61 @@ __device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint
             multiply_16816<M>(sum[2 * j + i], a, b[2 * i], b[2 * i + 1]);
         }
     }
-#endif
 }
 
+template <class S>
 __device__ __forceinline__ void begin_products()
 {
-#if TESS_CUDA_HAS_GROUPS
-    group_fence();
-#endif
+    if constexpr (S::by_groups) {
+        group_fence();
+    }
 }
 
+template <class S>
 __device__ __forceinline__ void end_products()
 {
-#if TESS_CUDA_HAS_GROUPS
-    group_commit();
-    group_wait<0>();
-#endif
+    if constexpr (S::by_groups) {
+        group_commit();
+        group_wait<0>();
+    }
 }
 
-template <typename M, bool scaled>
+template <class S, typename M, bool scaled>
 __device__ __forceinline__ void multiply_rows(sums_tile_of_warp &sum, uint32_t half_a,
                                               uint32_t tile_b, const __half *scales)
 {
-    turned_fragments held;
+    turned_fragments<S::rows / 16> held;
     held.load(half_a);
     if (scaled) {
         held.scale(scales);
     }
-    begin_products();
+    begin_products<S>();
 #pragma unroll
-    for (int step = 0; step < 4; step++) {
-        multiply_step<M>(sum, held.a[step], tile_b, step, true);
+    for (int step = 0; step < S::rows / 16; step++) {
+        multiply_step<S, M>(sum, held.a[step], tile_b, step, true);
     }
-    end_products();
+    end_products<S>();
 }
 
 // With both copies. The matrix units cut bits off a sum, so it is short, and added up outside.
-template <typename M>
+template <class S, typename M>
 __device__ __forceinline__ void multiply_rows_exact(sums_tile_of_warp &whole, uint32_t half_a,
                                                     uint32_t tile_b, const __half *scales)
 {
-    constexpr int copy_bytes = sums_shape<2>::copy_bytes;
     sums_tile_of_warp sum;
-    turned_fragments high, low;
+    turned_fragments<S::rows / 16> high, low;
     high.load(half_a);
-    low.load(half_a + copy_bytes);
+    low.load(half_a + S::copy_bytes);
     high.scale(scales);
     low.scale(scales);
-    begin_products();
+    begin_products<S>();
 #pragma unroll
-    for (int step = 0; step < 4; step++) {
-        multiply_step<M>(sum, low.a[step], tile_b, step, step > 0);
-        multiply_step<M>(sum, high.a[step], tile_b + copy_bytes, step, true);
-        multiply_step<M>(sum, high.a[step], tile_b, step, true);
+    for (int step = 0; step < S::rows / 16; step++) {
+        multiply_step<S, M>(sum, low.a[step], tile_b, step, step > 0);
+        multiply_step<S, M>(sum, high.a[step], tile_b + S::copy_bytes, step, true);
+        multiply_step<S, M>(sum, high.a[step], tile_b, step, true);
     }
-    end_products();
+    end_products<S>();
 #pragma unroll
     for (int n = 0; n < 64; n++) {
         whole[n / 4][n % 4] += sum[n / 4][n % 4];
@@ -151,8 +155,7 @@ struct sums_place {
 };
 
 template <class S, typename M, bool scaled>
-__global__ void __launch_bounds__(S::threads, S::blocks)
-    sums_kernel(const __grid_constant__ clifford_sums_args p)
+__device__ __forceinline__ void sum_tile(const clifford_sums_args &p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t base = shared_address(shared);
@@ -189,7 +192,9 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     sums_tile_of_warp sum = {};
     for (int tile = 0; tile < n_tile; tile++) {
         copy_wait<S::stages - 2>();
-        fence_async_proxy();
+        if constexpr (S::by_groups) {
+            fence_async_proxy();
+        }
         __syncthreads();
         const int64_t row = int64_t(tile) * S::rows;
         if (scaled && row % S::scale_rows == 0) {
@@ -203,13 +208,22 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
         const uint32_t tile_b = stage + uint32_t(2 * S::half_bytes);
         const __half *scale = scales + row % S::scale_rows;
         if constexpr (S::copies == 2) {
-            multiply_rows_exact<M>(sum, half_a, tile_b, scale);
+            multiply_rows_exact<S, M>(sum, half_a, tile_b, scale);
         } else {
-            multiply_rows<M, scaled>(sum, half_a, tile_b, scale);
+            multiply_rows<S, M, scaled>(sum, half_a, tile_b, scale);
         }
     }
     store_partial<S::side>(p, p.partial + at.z * p.n_m * p.n_n, &sum[0][0], at.m0 + warp * 16,
                            at.n0, unscale_of(largest, scaled ? 0 : half_exponent));
+}
+
+template <class S, typename M, bool scaled>
+__global__ void __launch_bounds__(S::threads, S::blocks)
+    sums_kernel(const __grid_constant__ clifford_sums_args p)
+{
+    if constexpr (S::is_there) {
+        sum_tile<S, M, scaled>(p);
+    }
 }
 
 template <class S, typename M, bool scaled>
@@ -234,6 +248,10 @@ cudaError_t launch_sums(cudaStream_t stream, const clifford_sums_args &p)
 cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p)
 {
     using shape = sums_shape<1>;
+    if (tess_cuda_level_here() < TESS_CUDA_GROUPS) {
+        return p.a.low != nullptr ? launch_sums<sums_shape<2, 32>, __half, true>(stream, p)
+                                  : clifford_linear_tile_sums(stream, dtype, p);
+    }
     if (dtype == TESS_F32) {
         return p.a.low != nullptr ? launch_sums<sums_shape<2>, __half, true>(stream, p)
                                   : launch_sums<shape, __half, true>(stream, p);

@@ -3,6 +3,7 @@
 
 #include "backend/cuda/clifford/linear/linear.h"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
+#include "backend/cuda/level.h"
 
 namespace
 {
@@ -209,7 +210,8 @@ cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a
 
 bool clifford_linear_tensor_takes(const tess_cl_problem &p)
 {
-    return p.dtype != TESS_F64 && p.n_in >= least_features && p.n_out >= least_features;
+    return p.dtype != TESS_F64 && p.n_in >= least_features && p.n_out >= least_features &&
+           tess_cuda_level_here() >= TESS_CUDA_MATRIX;
 }
 
 size_t clifford_linear_tensor_scratch(const tess_stage_clifford_linear &a)
@@ -238,16 +240,19 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
     const bool forward = p.pass == TESS_CLIFFORD_FORWARD;
     clifford_rows_args product = rows_of(a, plan);
     const bool by_groups = rows && clifford_linear_groups_take(p.dtype, product);
-    const bool converts = rows && p.dtype == TESS_F32 && clifford_linear_f32_takes(product);
-    plan.weight.by_fours = converts;
+    const bool by_f32 = rows && p.dtype == TESS_F32 && clifford_linear_f32_takes(product);
+    const bool held = rows && p.dtype == TESS_F32 && !by_f32 && clifford_linear_held_takes(product);
+    const bool converts = by_f32 || held;
+    plan.weight.by_fours = by_f32;
     // What converts its source needs no copy of it, and makes the one that sums need where it can.
-    const bool copies = converts && sums && clifford_linear_f32_copies(product);
+    const bool copies = sums && (held || (by_f32 && clifford_linear_f32_copies(product)));
     const bool needs_copy = copies ? false : sums || !converts;
     cudaError_t error =
         prepare(stream, a, plan, {rows, forward ? needs_copy : sums, !forward && needs_copy});
     if (error == cudaSuccess && rows) {
         product.a.data = converts && !copies ? nullptr : product.a.data;
-        error = converts    ? clifford_linear_f32(stream, product)
+        error = by_f32      ? clifford_linear_f32(stream, product)
+                : held      ? clifford_linear_held(stream, product)
                 : by_groups ? clifford_linear_groups(stream, p.dtype, product)
                             : clifford_linear_rows(stream, p.dtype, product);
     }

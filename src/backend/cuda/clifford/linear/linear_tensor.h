@@ -82,6 +82,13 @@ struct clifford_rows_args {
     uint8_t grade[TESS_CLIFFORD_MAX_COMPONENTS];
 };
 
+// Whether rows of f32 can be read in words of 16 bytes.
+inline bool clifford_is_f32_dense(const tess_cl_view &view)
+{
+    return view.stride[2] == 1 && view.stride[0] % 4 == 0 && view.stride[1] % 4 == 0 &&
+           reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
+}
+
 // partial [component][chunk][m][n] = sum over a chunk's rows of a[row][m] b[row][n].
 struct clifford_sums_args {
     clifford_matrix a, b;
@@ -105,7 +112,15 @@ bool clifford_linear_f32_takes(const clifford_rows_args &p);
 bool clifford_linear_f32_copies(const clifford_rows_args &p); // makes p.a, unless its data is NULL
 cudaError_t clifford_linear_f32(cudaStream_t stream, const clifford_rows_args &p);
 
+// The same with the matrix instructions of single warps, in tiles that fit any GPU; held: f32 is
+// converted on the way, and p.a made unless its data is NULL. linear_rows is who asks for tiles.
+cudaError_t clifford_linear_tiles(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
+bool clifford_linear_held_takes(const clifford_rows_args &p);
+cudaError_t clifford_linear_held(cudaStream_t stream, const clifford_rows_args &p);
+
 cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p);
+cudaError_t clifford_linear_tile_sums(cudaStream_t stream, int32_t dtype,
+                                      const clifford_sums_args &p);
 
 // The same with warpgroups, where they can be had.
 bool clifford_linear_group_sums_take(const clifford_sums_args &p);

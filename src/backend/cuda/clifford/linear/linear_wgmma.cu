@@ -38,7 +38,7 @@ struct wgmma_shape {
     static constexpr int factor_bytes = consumers * columns * 4;
     static constexpr int shared_bytes =
         stages * stage_bytes + sums_bytes + factor_bytes + 2 * stages * 8;
-    static_assert(shared_bytes <= clifford::max_shared_bytes);
+    static_assert(shared_bytes <= clifford_mma::most_shared_bytes);
 };
 using S = wgmma_shape;
 
@@ -280,9 +280,10 @@ __device__ __forceinline__ void init_barriers(const rows_args &p, const stage_ma
 }
 
 template <typename T>
-__global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(groups_threads, 1)
+__global__ void TESS_CUDA_CLUSTER(S::cluster) __launch_bounds__(groups_threads, 1)
     rows_kernel(const __grid_constant__ rows_args p)
 {
+#if TESS_CUDA_HAS_GROUPS
     extern __shared__ __align__(1024) uint8_t shared[];
     const stage_map map = {shared_address(shared)};
     const walk w = {int(cluster_rank()), int(blockIdx.x) / S::cluster, int(gridDim.x) / S::cluster};
@@ -302,6 +303,7 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(groups_thre
     // No block leaves while the other may still write to it.
     __syncwarp();
     cluster_sync();
+#endif
 }
 
 // ---- Launch -------------------------------------------------------------------------------------
@@ -377,7 +379,8 @@ bool clifford_linear_groups_take(int32_t dtype, const clifford_rows_args &p)
     constexpr int64_t most = int64_t(1) << 28;
     return (dtype == TESS_F16 || dtype == TESS_BF16) && p.n_l >= least_inner &&
            p.n_j >= least_outer && p.a.stride > 0 && p.a.pitch > 0 && is_dense(p.c) &&
-           p.n_l < most && p.n_i / S::rows * p.n_component < most && clifford_has_warpgroups();
+           p.n_l < most && p.n_i / S::rows * p.n_component < most &&
+           tess_cuda_level_here() == TESS_CUDA_GROUPS;
 }
 
 cudaError_t clifford_linear_groups(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p)

@@ -34,7 +34,7 @@ struct group_sums_shape {
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int most_rows = 16384; // of a chunk, whose scales are held
     static constexpr int shared_bytes = stages * stage_bytes + most_rows * 2 + 2 * stages * 8;
-    static_assert(shared_bytes <= clifford::max_shared_bytes);
+    static_assert(shared_bytes <= clifford_mma::most_shared_bytes);
 };
 
 // Of a thread of a warpgroup, which has 64 rows of m.
@@ -122,7 +122,7 @@ __device__ __forceinline__ void copy_rows(const group_sums_args &args, const gro
 
 // A stage; its products are left running.
 template <typename M, bool scaled>
-__device__ __forceinline__ void multiply_stage(group_sums &sum, turned_fragments &held,
+__device__ __forceinline__ void multiply_stage(group_sums &sum, turned_fragments<> &held,
                                                uint32_t half_a, uint32_t b, const __half *scales,
                                                int keep)
 {
@@ -151,7 +151,7 @@ __device__ __forceinline__ void multiply_rows(const group_sums_map &map, const _
         }
     };
     // Fragments of a stage are loaded while the one before is multiplied.
-    turned_fragments held[2];
+    turned_fragments<> held[2];
     round_count<S::stages> at;
     int before = -1; // the stage before
 #pragma unroll 1
@@ -200,10 +200,11 @@ __device__ __forceinline__ void sum_chunk(const clifford_sums_args &p, const gro
 }
 
 template <typename M, bool scaled>
-__global__ void __cluster_dims__(group_sums_shape::cluster, 1, 1)
+__global__ void TESS_CUDA_CLUSTER(group_sums_shape::cluster)
     __launch_bounds__(group_sums_shape::threads, 1)
         group_sums_kernel(const __grid_constant__ group_sums_args args)
 {
+#if TESS_CUDA_HAS_GROUPS
     using S = group_sums_shape;
     extern __shared__ __align__(1024) uint8_t shared[];
     const group_sums_map map = {shared_address(shared)};
@@ -232,6 +233,7 @@ __global__ void __cluster_dims__(group_sums_shape::cluster, 1, 1)
     __syncwarp();
     // No block leaves while the other may still write to it.
     cluster_sync();
+#endif
 }
 
 bool encode_sums(CUtensorMap &map, int32_t type, const clifford_matrix &from, int64_t n,
@@ -275,7 +277,7 @@ bool clifford_linear_group_sums_take(const clifford_sums_args &p)
     constexpr int64_t most = int64_t(1) << 31;
     return p.a.low == nullptr && p.n_m >= least && p.n_n >= least && p.a.stride > 0 &&
            p.b.stride > 0 && p.a.pitch > 0 && p.b.pitch > 0 && p.n_row < most &&
-           p.chunk <= group_sums_shape::most_rows && clifford_has_warpgroups();
+           p.chunk <= group_sums_shape::most_rows && tess_cuda_level_here() == TESS_CUDA_GROUPS;
 }
 
 cudaError_t clifford_linear_group_sums(cudaStream_t stream, int32_t dtype,

@@ -144,7 +144,7 @@ struct sgp_scratch {
         const split_shape shape(problem.n_row, problem.n_in, split_backward_blocks);
         const size_t weight_bytes = size_t(problem.n_in) * size_t(problem.algebra->n_path) * item;
         size_t n_partial = shape.n_slice > 1 ? size_t(shape.n_slice) : 0;
-        if (weight_bytes < size_t(max_shared_bytes) && n_partial < n_multiprocessor) {
+        if (weight_bytes < tess_cuda_shared_bytes() && n_partial < n_multiprocessor) {
             n_partial = n_multiprocessor;
         }
         partials_bytes = is_backward ? weight_bytes * n_partial : 0;

@@ -90,7 +90,7 @@ cudaError_t launch_rows_forward(cudaStream_t stream, sgp_args a)
     a.lanes = lanes_for<Source::V>(a.n);
     const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
     const size_t shared_bytes = row_shared_bytes<A, Source, false>(a.n, threads, a.lanes);
-    if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
+    if (threads == 0 || shared_bytes * n_resident > tess_cuda_shared_bytes()) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
@@ -104,7 +104,7 @@ cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a)
     a.lanes = lanes_for<Source::V>(a.n);
     const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
     const size_t shared_bytes = row_shared_bytes<A, Source, true>(a.n, threads, a.lanes);
-    if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
+    if (threads == 0 || shared_bytes * n_resident > tess_cuda_shared_bytes()) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
@@ -132,7 +132,8 @@ struct row_choice {
 template <typename T>
 bool is_ring_row(const sgp_args &a)
 {
-    return a.n * int64_t(sizeof(T)) >= 512 && all_feature_packs<T, 16 / int(sizeof(T))>(a);
+    return a.n * int64_t(sizeof(T)) >= 512 && all_feature_packs<T, 16 / int(sizeof(T))>(a) &&
+           tess_cuda_level_here() >= TESS_CUDA_MATRIX;
 }
 
 // Whether the stream kernels' strides hold a view's.
@@ -150,9 +151,10 @@ bool is_stream_call(const sgp_args &a)
 {
     const bool is_euclid = a.metric == TESS_CLIFFORD_NORM_EUCLID ||
                            (A::is_euclidean() && a.metric == TESS_CLIFFORD_NORM_ABS);
-    return a.n == N && a.n_row <= INT32_MAX / 16 && a.activation == TESS_CLIFFORD_GELU &&
-           a.normalize && is_euclid && all_feature_packs<T, 16 / int(sizeof(T))>(a) &&
-           are_short_strides<T>(a.out) && are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
+    return tess_cuda_level_here() == TESS_CUDA_GROUPS && a.n == N && a.n_row <= INT32_MAX / 16 &&
+           a.activation == TESS_CLIFFORD_GELU && a.normalize && is_euclid &&
+           all_feature_packs<T, 16 / int(sizeof(T))>(a) && are_short_strides<T>(a.out) &&
+           are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
 }
 
 // The map of a tensor's rows, all components at once, if the kernel wants one. In words of two
@@ -176,7 +178,7 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
 {
     const size_t shared_bytes = stream_memory<S, 2>::bytes();
     if (!is_stream_call<typename S::A, typename S::T, S::N>(a) ||
-        shared_bytes > size_t(max_shared_bytes)) {
+        shared_bytes > tess_cuda_shared_bytes()) {
         return cudaErrorNotSupported;
     }
     stream_args<2> args = {a, {}};
@@ -193,7 +195,7 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
 {
     const size_t shared_bytes = stream_memory<S, 3>::bytes();
     if (!is_stream_call<typename S::A, typename S::T, S::N>(a) || a.statistics == nullptr ||
-        shared_bytes > size_t(max_shared_bytes)) {
+        shared_bytes > tess_cuda_shared_bytes()) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);

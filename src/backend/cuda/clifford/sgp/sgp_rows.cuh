@@ -177,9 +177,8 @@ __device__ __forceinline__ void finish_forward_sums(const sgp_args &a, const row
     }
 }
 
-template <typename A, typename Source, int threads, int n_resident>
-__global__ void __launch_bounds__(threads, n_resident)
-    sgp_rows_forward(const __grid_constant__ sgp_args a)
+template <typename A, typename Source>
+__device__ __forceinline__ void take_rows_forward(const sgp_args &a)
 {
     extern __shared__ uint4 shared[];
     constexpr int D = A::n_component;
@@ -237,6 +236,15 @@ __global__ void __launch_bounds__(threads, n_resident)
             }
             Source::layout::template store<T, V, D>(a.out, row, source.n, results);
         }
+    }
+}
+
+template <typename A, typename Source, int threads, int n_resident>
+__global__ void __launch_bounds__(threads, n_resident)
+    sgp_rows_forward(const __grid_constant__ sgp_args a)
+{
+    if constexpr (Source::is_there) {
+        take_rows_forward<A, Source>(a);
     }
 }
 
@@ -459,9 +467,8 @@ finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V
     }
 }
 
-template <typename A, typename Source, int threads, int n_resident>
-__global__ void __launch_bounds__(threads, n_resident)
-    sgp_rows_backward(const __grid_constant__ sgp_args a)
+template <typename A, typename Source>
+__device__ __forceinline__ void take_rows_backward(const sgp_args &a)
 {
     extern __shared__ uint4 shared[];
     let_next_start();
@@ -517,6 +524,15 @@ __global__ void __launch_bounds__(threads, n_resident)
     }
     if (a.grad_weight.data != nullptr) {
         leave_row_partials<P, V>(a, group, source.n, source.is_active, totals, weights);
+    }
+}
+
+template <typename A, typename Source, int threads, int n_resident>
+__global__ void __launch_bounds__(threads, n_resident)
+    sgp_rows_backward(const __grid_constant__ sgp_args a)
+{
+    if constexpr (Source::is_there) {
+        take_rows_backward<A, Source>(a);
     }
 }
 

@@ -75,6 +75,7 @@ template <typename Layout, typename T_, int V_, int D, int n_tensor, bool is_ahe
 struct row_loads {
     using T = T_;
     static constexpr int V = V_;
+    static constexpr bool is_there = true;
     using layout = Layout;
     const sgp_args &a;
     int n;
@@ -134,12 +135,14 @@ struct row_loads {
 
 // Rows through a ring in shared memory, `depth` places per group, that the copy engine fills: the
 // warps of a group start the copies of a few components each, right behind a barrier of the group
-// that tells that nobody reads the place any more. The forward pass moves a row to registers; the
+// that tells that nobody reads the place any more. Where there is none, every thread starts copies
+// of 16 bytes. The forward pass moves a row to registers; the
 // backward pass reads it in place, twice, and so gives the place back one row later.
 template <typename T_, int V_, int D, int n_tensor, int depth>
 struct row_ring {
     using T = T_;
     static constexpr int V = V_;
+    static constexpr bool is_there = TESS_CUDA_HAS_MATRIX;
     static constexpr int n_item = n_tensor * D;
     static constexpr bool is_in_place = n_tensor == 3;
     static constexpr int n_ahead = is_in_place ? depth - 1 : depth; // rows asked for at the start
@@ -148,23 +151,24 @@ struct row_ring {
     const sgp_args &a;
     int n;
     bool is_active;
-    int warp;
-    int n_warp;
+    int lane;
+    int lanes;
     int place = 0;
     uint32_t parity = 0;
     uint32_t barriers;
     const unsigned char *rows;
 
     __device__ __forceinline__ row_ring(const sgp_args &args, const row_group &group, void *memory)
-        : a(args), n(group.lane * V), is_active(group.lane * V < args.n), warp(group.lane / 32),
-          n_warp((group.lanes + 31) / 32),
+        : a(args), n(group.lane * V), is_active(group.lane * V < args.n), lane(group.lane),
+          lanes(group.lanes),
           barriers(clifford_mma::shared_address(memory) + uint32_t(group.index * depth) * 8),
           rows(static_cast<unsigned char *>(memory) + head_bytes(group.count) +
                size_t(group.index) * depth * row_bytes())
     {
         if (group.lane == 0) {
             for (int i = 0; i < depth; i++) {
-                clifford_mma::barrier_init(barriers + uint32_t(i) * 8, 1);
+                clifford_mma::barrier_init(barriers + uint32_t(i) * 8,
+                                           TESS_CUDA_HAS_GROUPS ? 1 : lanes);
             }
             clifford_mma::barrier_init_fence();
         }
@@ -181,25 +185,44 @@ struct row_ring {
     {
         return uint32_t(n_item * int(a.n) * int(sizeof(T)));
     }
-    // This warp's share of the copies of a row.
+    // Component i of all tensors', of a row.
+    __device__ __forceinline__ const T *component(int64_t row, int i) const
+    {
+        const int tensor = i / D;
+        const tess_cl_view &view = tensor == 0 ? a.x : tensor == 1 ? a.y : a.gz;
+        return static_cast<const T *>(view.data) + row * view.stride[1] +
+               int64_t(i - tensor * D) * view.stride[0];
+    }
+    // This thread's share of the copies of a row.
     __device__ __forceinline__ void issue(int64_t row, int at) const
     {
-        if (threadIdx.x % 32 != 0 || row >= a.n_row) {
+        if (row >= a.n_row) {
             return;
         }
         const uint32_t bytes = uint32_t(a.n) * uint32_t(sizeof(T));
         const uint32_t barrier = barriers + uint32_t(at) * 8;
         const uint32_t to = clifford_mma::shared_address(rows) + uint32_t(at) * row_bytes();
-        if (warp == 0) {
+#if TESS_CUDA_HAS_GROUPS
+        if (threadIdx.x % 32 != 0) {
+            return;
+        }
+        if (lane == 0) {
             clifford_mma::barrier_expect(barrier, row_bytes());
         }
-        for (int i = warp; i < n_item; i += n_warp) {
-            const int tensor = i / D;
-            const tess_cl_view &view = tensor == 0 ? a.x : tensor == 1 ? a.y : a.gz;
-            const T *from = static_cast<const T *>(view.data) + row * view.stride[1] +
-                            int64_t(i - tensor * D) * view.stride[0];
-            clifford_mma::copy_bulk(to + uint32_t(i) * bytes, from, bytes, barrier);
+        for (int i = lane / 32; i < n_item; i += (lanes + 31) / 32) {
+            clifford_mma::copy_bulk(to + uint32_t(i) * bytes, component(row, i), bytes, barrier);
         }
+#else
+#pragma unroll 4
+        for (int i = 0; i < n_item; i++) {
+            const T *const from = component(row, i);
+            for (uint32_t byte = uint32_t(lane) * 16; byte < bytes; byte += uint32_t(lanes) * 16) {
+                clifford_mma::copy_async_16(to + uint32_t(i) * bytes + byte,
+                                            from + byte / uint32_t(sizeof(T)));
+            }
+        }
+        clifford_mma::barrier_arrive_behind_copies(barrier);
+#endif
     }
     __device__ __forceinline__ void start(int64_t row, int64_t step, pack<T, V> *items) const
     {

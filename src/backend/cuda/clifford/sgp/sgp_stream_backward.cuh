@@ -230,6 +230,7 @@ template <typename S>
 __global__ void __launch_bounds__(S::threads, 1)
     sgp_stream_backward(const __grid_constant__ stream_args<3> args)
 {
+#if TESS_CUDA_HAS_GROUPS
     const sgp_args &a = args.a;
     extern __shared__ uint4 shared[];
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
@@ -275,6 +276,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         leave_partials(a, stream, totals, bytes);
     }
     clifford_mma::wait_bulk_out_read();
+#endif
 }
 
 } // namespace clifford

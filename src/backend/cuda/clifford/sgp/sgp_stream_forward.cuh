@@ -74,6 +74,7 @@ template <typename S>
 __global__ void __launch_bounds__(S::threads, 1)
     sgp_stream_forward(const __grid_constant__ stream_args<2> args)
 {
+#if TESS_CUDA_HAS_GROUPS
     const sgp_args &a = args.a;
     extern __shared__ uint4 shared[];
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
@@ -108,6 +109,7 @@ __global__ void __launch_bounds__(S::threads, 1)
             }
         }
     }
+#endif
 }
 
 } // namespace clifford
