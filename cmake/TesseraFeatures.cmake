@@ -100,7 +100,9 @@ if(NOT TESSERA_WITH_CUDA STREQUAL "OFF")
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND DEFINED ENV{TESSERA_CUDA_ARCHITECTURES})
         set(CMAKE_CUDA_ARCHITECTURES "$ENV{TESSERA_CUDA_ARCHITECTURES}")
     elseif(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-        set(CMAKE_CUDA_ARCHITECTURES "90a-real;90-virtual")
+        # Code for 8.x (8.6 and 8.9 run that of 8.0) and 9.0; 7.5, and 10.0 and all later ones,
+        # compile the PTX of 7.5 or 8.0 when they first run it.
+        set(CMAKE_CUDA_ARCHITECTURES "75-virtual;80;90a-real")
     endif()
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
