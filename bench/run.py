@@ -2,7 +2,7 @@
 
     python bench/run.py [SYSTEM...] [ROW...] [--case NAME] [--long] [--minutes M] [--list]
                         [--device NAME] [--json FILE] [--seconds S] [--command PATH] [--save]
-                        [--machine NAME]
+                        [--machine NAME] [--flash-clifford DIR]
 
 Rows are named, or chosen by a part of their name (--case), or all that do not take minutes (--long:
 those too); --list names them, and with --minutes none is begun after that. --device is what
@@ -175,11 +175,15 @@ def parse_arguments():
     parser.add_argument("--command", default=shutil.which("tessera"), help="the tessera command")
     parser.add_argument("--save", action="store_true",
                         help="keep the rows in bench/results, a file per system")
+    parser.add_argument("--flash-clifford", metavar="DIR",
+                        help="a checkout of it: clifford's products against its Triton kernels")
     parser.add_argument("--machine", metavar="NAME",
                         help="what --save calls this machine (default: its GPU or processor)")
     args = parser.parse_intermixed_args()  # rows may stand after options
     args.systems = [word for word in args.words if word in systems()]
     args.rows = [word for word in args.words if word not in systems()]
+    if args.flash_clifford:
+        os.environ["TESSERA_FLASH_CLIFFORD"] = args.flash_clifford
     if args.device:
         os.environ["TESSERA_DEVICE"] = args.device
     if args.command is None and not args.list:

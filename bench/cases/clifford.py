@@ -22,6 +22,7 @@ import sys
 import time
 from pathlib import Path
 
+from cases import _flash_clifford
 from cases._case import Case
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "python"))
@@ -117,7 +118,12 @@ class Prepared:
 
     @functools.cached_property
     def plain(self):
-        """The plain formulas, compiled for this shape: the way that comes out fastest."""
+        """The plain formulas, compiled for this shape: the way that comes out fastest.
+
+        Or the original's kernels, where the user has them.
+        """
+        if _flash_clifford.has(self.op, self.dims):
+            return _flash_clifford.operation(self.op, self.dims)
         torch, _, _ = modules()
         torch._dynamo.reset()
         compiled = [torch.compile(way, dynamic=False) for way in self.ways()]
@@ -251,6 +257,7 @@ def make_case(op, dims, way, suffix, dtype="float32"):
         name=f"{op}{dims}-{way}{suffix}" + ("" if dtype == "float32" else f"-{dtype}"),
         sizes={"dims": dims, "batch": batch, "features": features, "dtype": dtype},
         peer_name="torch",
+        peer_label="flash-clifford, with torch" if _flash_clifford.has(op, dims) else "torch",
         tolerance=tolerance,
         make=lambda: Prepared(op, dims, batch, features, dtype, backward),
         ours=lambda data, threads: data.ours(threads),
