@@ -282,5 +282,6 @@ def cases():
     if torch.cuda.is_available():
         for way in ("fwd", "fwdbwd"):
             yield make_case("sgp", 3, way, "", "bfloat16")
+            yield make_case("fcgp", 3, way, "", "bfloat16")
     if importlib.util.find_spec("lgatr") is not None:
         yield from importlib.import_module("cases._clifford_lgatr").cases()

@@ -277,6 +277,21 @@ void check_wide()
     }
 }
 
+// As few features as matrix units take: rows and sums through copies, or converted on the way.
+void check_narrow()
+{
+    const int32_t types[][2] = {{TESS_F32, TESS_CLIFFORD_HIGH},
+                                {TESS_F32, TESS_CLIFFORD_HIGHEST},
+                                {TESS_BF16, TESS_CLIFFORD_HIGH},
+                                {TESS_F16, TESS_CLIFFORD_HIGH}};
+    for (const auto &t : types) {
+        linear_check({3, 150, 32, 64, t[0], TESS_F32, t[1], layout::dense, false, true, false})
+            .check();
+        linear_check({2, 70, 128, 40, t[0], TESS_F32, t[1], layout::padded, true, true, false})
+            .check();
+    }
+}
+
 void check_all()
 {
     const int32_t types[][3] = {
@@ -331,7 +346,10 @@ int main(int argc, char **argv)
     // --wide: few enough for the tools that look at every access.
     if (argc > 1 && strcmp(argv[1], "--wide") == 0) {
         check_wide();
+    } else if (argc > 1 && strcmp(argv[1], "--narrow") == 0) {
+        check_narrow();
     } else {
+        check_narrow();
         check_all();
     }
     printf("%s: %d failed\n", n_failed == 0 ? "ok" : "FAILED", n_failed);

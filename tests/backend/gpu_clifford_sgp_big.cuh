@@ -24,7 +24,7 @@ __global__ void fill_kernel(T *items, int64_t n, uint64_t seed)
         for (int k = 0; k < 4; k++) {
             sum += float(z >> 16 * k & 65535) * (1.0f / 65536.0f);
         }
-        clifford::narrow(sum * 1.7320508f, items[i]);
+        items[i] = clifford::narrow<T>(sum * 1.7320508f);
     }
 }
 

@@ -89,6 +89,9 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
     sanitized "linear wide" "memcheck racecheck initcheck" "$build/linear" --wide
     sanitized "graph" "memcheck racecheck initcheck" "$build/graph" --brief
+    sanitized "linear narrow" "memcheck racecheck" "$build/linear" --narrow
+    sanitized "linear generic" "memcheck racecheck" env TESSERA_CUDA_GENERIC=1 "$build/linear" --narrow
+    sanitized "fcgp generic" "memcheck racecheck" env TESSERA_CUDA_GENERIC=1 "$build/fcgp" "high odd"
 else
     echo "== compute-sanitizer not found: its checks were not run"
 fi

@@ -127,26 +127,35 @@ template <class S, bool turned_a, bool turned_b, typename M, typename Change = a
 __device__ __forceinline__ void multiply_stage(sums<S> &sum, uint32_t tile_a, uint32_t tile_b,
                                                const Change &change = {})
 {
+    constexpr int steps = inner / 16;
     const int row = warp_row<S>();
     const int column = warp_column<S>();
-#pragma unroll
-    for (int step = 0; step < inner / 16; step++) {
-        uint32_t a[S::warp_rows / 16][4];
-        uint32_t b[S::warp_columns / 16][4];
-#pragma unroll
-        for (int i = 0; i < S::warp_rows / 16; i++) {
-            load_a<turned_a>(a[i], tile_a, row + i * 16, step);
-            change(a[i], step);
-        }
+    // Those of the next step are on their way while these are multiplied.
+    uint32_t a[2][S::warp_rows / 16][4];
+    uint32_t b[2][S::warp_columns / 16][4];
+    const auto load = [&](int step) {
 #pragma unroll
         for (int j = 0; j < S::warp_columns / 16; j++) {
-            load_b<turned_b>(b[j], tile_b, column + j * 16, step);
+            load_b<turned_b>(b[step % 2][j], tile_b, column + j * 16, step);
         }
 #pragma unroll
         for (int i = 0; i < S::warp_rows / 16; i++) {
+            load_a<turned_a>(a[step % 2][i], tile_a, row + i * 16, step);
+        }
+    };
+    load(0);
+#pragma unroll
+    for (int step = 0; step < steps; step++) {
+        if (step + 1 < steps) {
+            load(step + 1);
+        }
+#pragma unroll
+        for (int i = 0; i < S::warp_rows / 16; i++) {
+            change(a[step % 2][i], step);
 #pragma unroll
             for (int j = 0; j < S::warp_columns / 8; j++) {
-                multiply_16816<M>(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                const uint32_t(&two)[4] = b[step % 2][j / 2];
+                multiply_16816<M>(sum[i][j], a[step % 2][i], two[j % 2 * 2], two[j % 2 * 2 + 1]);
             }
         }
     }

@@ -283,6 +283,7 @@ struct contract_strips {
     {
         slot.expect(A::pairs() * pair_bytes());
         slot.copy(0, c.pairs + row * c.in_pitch, c.stride_pair, A::pairs(), pair_bytes(), stay());
+        slot.end();
     }
 };
 
@@ -292,7 +293,7 @@ __global__ void __launch_bounds__(fc_max_threads,
                                   fc_resident<4 * A::n_component * contract_width<A>>)
     contract_strips_kernel(const __grid_constant__ contract_task task)
 {
-#if TESS_CUDA_HAS_GROUPS
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = contract_width<A>;
     __shared__ maxima<4> partials[2][fc_max_threads / 32];
     __shared__ uint64_t barriers[2][fc_max_slot_groups];
@@ -301,11 +302,11 @@ __global__ void __launch_bounds__(fc_max_threads,
     const row_group group = group_of_warps(task.rows.lanes);
     const contract_strips<A, T> strips(c);
     unsigned char *const own = slots + group.index * strips.bytes();
-    row_slot inputs(own, barriers[0] + group.index);
-    row_slot pairs(own + strips.inputs.bytes(), barriers[1] + group.index);
+    row_slot inputs(own, barriers[0] + group.index, group);
+    row_slot pairs(own + strips.inputs.bytes(), barriers[1] + group.index, group);
     start_slots(group, {&inputs, &pairs});
     const int64_t step = int64_t(gridDim.x) * group.count;
-    const bool is_fetching = group.lane < 32;
+    const bool is_fetching = inputs.is_fetching();
     const bool has_pairs = task.has_gradients;
     const int n0 = group.lane * V;
     int64_t row = int64_t(blockIdx.x) * group.count + group.index;

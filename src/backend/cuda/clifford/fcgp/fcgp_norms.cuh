@@ -254,7 +254,7 @@ template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     gradient_strips_kernel(const __grid_constant__ fc_task task)
 {
-#if TESS_CUDA_HAS_GROUPS
+#if TESS_CUDA_HAS_MATRIX
     constexpr int V = norm_width<A>;
     constexpr int D = A::n_component;
     constexpr int n_partial = partials_per_block(A::n_grade, fc_max_threads);
@@ -265,10 +265,10 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     const fc_chunk &c = task.c;
     const row_group group = group_of_warps(task.lanes);
     const slot_of_two<T, Z, D> strips = {uint32_t(c.n_out), c.normalize != 0};
-    row_slot slot(slots + group.index * strips.bytes(), barriers + group.index);
+    row_slot slot(slots + group.index * strips.bytes(), barriers + group.index, group);
     start_slots(group, {&slot});
     const int64_t step = int64_t(gridDim.x) * group.count;
-    const bool is_fetching = group.lane < 32;
+    const bool is_fetching = slot.is_fetching();
     const int n0 = group.lane * V;
     int64_t row = int64_t(blockIdx.x) * group.count + group.index;
     if (!is_read_early(c)) {

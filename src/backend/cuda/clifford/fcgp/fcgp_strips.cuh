@@ -1,7 +1,8 @@
 // Rows of stage clifford.fcgp that come by the copy engine: the strips of a row, one per component,
 // into shared memory, in the order in which they are needed and without registers to wait in. A
 // group of threads has a slot for one row of some arrays; the next row is under way as soon as the
-// group has read this one.
+// group has read this one. Where there is no copy engine, all threads of the group start copies of
+// 16 bytes.
 #ifndef TESS_CLIFFORD_FCGP_STRIPS_CUH
 #define TESS_CLIFFORD_FCGP_STRIPS_CUH
 
@@ -27,23 +28,37 @@ class row_slot
 {
   public:
     // data and barrier: in shared memory, the group's own. See start_slots.
-    __device__ __forceinline__ row_slot(const unsigned char *data, const uint64_t *barrier)
-        : data_(data), barrier_(clifford_mma::shared_address(barrier)), parity_(0)
+    __device__ __forceinline__ row_slot(const unsigned char *data, const uint64_t *barrier,
+                                        const row_group &group)
+        : data_(data), barrier_(clifford_mma::shared_address(barrier)), parity_(0),
+          lane_(group.lane), lanes_(group.lanes)
     {
     }
     __device__ __forceinline__ void start() const
     {
-        clifford_mma::barrier_init(barrier_, 1);
+        clifford_mma::barrier_init(barrier_, TESS_CUDA_HAS_GROUPS ? 1 : lanes_);
         clifford_mma::barrier_init_fence();
     }
-    // By the first warp of the group, when no thread reads any more: expect all bytes of a row,
-    // then copy every array of it.
+    // Whether the thread takes part in expect, copy and end: those of the first warp, or all.
+    __device__ __forceinline__ bool is_fetching() const
+    {
+        return !TESS_CUDA_HAS_GROUPS || lane_ < 32;
+    }
+    // When no thread reads any more: expect all bytes of a row, copy every array of it, end.
     __device__ __forceinline__ void expect(uint32_t bytes) const
     {
+#if TESS_CUDA_HAS_GROUPS
         if (threadIdx.x % 32 == 0) {
             clifford_mma::barrier_expect(barrier_, bytes);
         }
         __syncwarp();
+#endif
+    }
+    __device__ __forceinline__ void end() const
+    {
+#if !TESS_CUDA_HAS_GROUPS
+        clifford_mma::barrier_arrive_behind_copies(barrier_);
+#endif
     }
     // n_strip strips, `stride` items apart in memory, one after the other from `offset` on.
     template <typename T>
@@ -51,10 +66,22 @@ class row_slot
                                          int n_strip, uint32_t strip_bytes, uint64_t policy) const
     {
         const uint32_t to = clifford_mma::shared_address(data_) + offset;
+#if TESS_CUDA_HAS_GROUPS
         for (int k = int(threadIdx.x % 32); k < n_strip; k += 32) {
             clifford_mma::copy_bulk(to + uint32_t(k) * strip_bytes, from + k * stride, strip_bytes,
                                     barrier_, policy);
         }
+#else
+#pragma unroll 4
+        for (int k = 0; k < n_strip; k++) {
+            const T *const strip = from + k * stride;
+            for (uint32_t at = uint32_t(lane_) * 16; at < strip_bytes;
+                 at += uint32_t(lanes_) * 16) {
+                clifford_mma::copy_async_16(to + uint32_t(k) * strip_bytes + at,
+                                            strip + at / uint32_t(sizeof(T)));
+            }
+        }
+#endif
     }
     __device__ __forceinline__ void wait()
     {
@@ -72,6 +99,7 @@ class row_slot
     const unsigned char *data_;
     uint32_t barrier_;
     uint32_t parity_;
+    int lane_, lanes_;
 };
 
 // Before the first use, by the whole block.
@@ -106,6 +134,7 @@ struct slot_of_two {
             slot.copy(D * n * uint32_t(sizeof(T)), first_item<const U>(second, row, 0),
                       second.stride[0], D, n * sizeof(U), leave_first());
         }
+        slot.end();
     }
     // Features from n0 on; zero behind the row.
     template <int V>
@@ -142,7 +171,7 @@ constexpr bool fc_has_strips = A::n_component <= 16;
 template <typename T, int V>
 bool fc_are_strips(const tess_cl_view &view, int64_t n)
 {
-    return tess_cuda_level_here() == TESS_CUDA_GROUPS &&
+    return tess_cuda_level_here() >= TESS_CUDA_MATRIX &&
            fc_are_packs<T, 16 / int(sizeof(T))>(view, n) && n > 16 * V && n <= fc_max_threads * V;
 }
 
@@ -161,7 +190,10 @@ cudaError_t fc_launch_slots(cudaStream_t stream, void (*kernel)(Args), const fc_
 // Whether the slots of so many blocks fit a multiprocessor.
 inline bool fc_slots_fit(const fc_task &task, uint32_t slot_bytes, int resident)
 {
-    return int64_t(fc_max_threads / task.lanes) * slot_bytes * resident <= 200 * 1024;
+    const int64_t room = tess_cuda_level_here() == TESS_CUDA_GROUPS
+                             ? 200 * 1024
+                             : int64_t(tess_cuda_shared_bytes()) - 8 * 1024;
+    return int64_t(fc_max_threads / task.lanes) * slot_bytes * resident <= room;
 }
 
 } // namespace clifford

@@ -182,7 +182,7 @@ __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &m
     }
 }
 
-using group_sums = float[f32_shape::columns / 2];
+using f32_group_sums = float[f32_shape::columns / 2];
 
 // A stage is free for both blocks' copies when every warpgroup of the cluster is through with it.
 __device__ __forceinline__ void release(const f32_map &map, int s)
@@ -195,7 +195,8 @@ __device__ __forceinline__ void release(const f32_map &map, int s)
 // 64 rows by 64 columns.
 template <int steps>
 __device__ __forceinline__ void
-multiply_columns(group_sums &sum, const clifford_held::fragments<steps * f32_shape::k_steps> &rows,
+multiply_columns(f32_group_sums &sum,
+                 const clifford_held::fragments<steps * f32_shape::k_steps> &rows,
                  const f32_map &map, round_count<f32_shape::stages> &at)
 {
     using S = f32_shape;
@@ -286,7 +287,7 @@ struct f32_sums {
 
 // whole: all rows and columns are inside.
 template <bool add, bool whole>
-__device__ __forceinline__ void store_columns(const f32_sums &p, const group_sums &sum)
+__device__ __forceinline__ void store_columns(const f32_sums &p, const f32_group_sums &sum)
 {
 #pragma unroll
     for (int j = 0; j < f32_shape::columns / 8; j += 2) {
@@ -312,7 +313,8 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, const group_sum
 }
 
 template <bool add>
-__device__ __forceinline__ void store_columns(const f32_sums &p, bool whole, const group_sums &sum)
+__device__ __forceinline__ void store_columns(const f32_sums &p, bool whole,
+                                              const f32_group_sums &sum)
 {
     if (whole) {
         store_columns<add, true>(p, sum);
@@ -326,7 +328,7 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, bool whole, con
 __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &map,
                                               const f32_place &where, int first_column, int group,
                                               const float (&row_factor)[2], uint64_t policy,
-                                              const group_sums &sum)
+                                              const f32_group_sums &sum)
 {
     using S = f32_shape;
     const int lane = int(threadIdx.x) % 32;
@@ -381,7 +383,7 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
     const int group = warp / 4;
     const int thread = int(threadIdx.x) % 128;
     clifford_held::fragments<held_steps> held;
-    group_sums sum;
+    f32_group_sums sum;
     round_count<S::stages> at;
 #pragma unroll 1
     for (int set = walk.first; set < p.n_set; set += walk.step) {
