@@ -32,7 +32,7 @@ FIELD(tess_document_node, first, 48);
 FIELD(tess_document_node, last, 56);
 
 // tessera/sys/module.h
-SIZE(tess_host, 56);
+SIZE(tess_host, 72);
 FIELD(tess_host, struct_size, 0);
 FIELD(tess_host, abi, 4);
 FIELD(tess_host, user, 8);
@@ -41,6 +41,9 @@ FIELD(tess_host, alloc, 24);
 FIELD(tess_host, release, 32);
 FIELD(tess_host, log, 40);
 FIELD(tess_host, memory_limit_bytes, 48);
+FIELD(tess_host, n_thread, 56);
+FIELD(tess_host, reserved, 60);
+FIELD(tess_host, share, 64);
 SIZE(tess_module_info, 40);
 FIELD(tess_module_info, abi, 0);
 FIELD(tess_module_info, reserved, 4);

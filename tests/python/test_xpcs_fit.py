@@ -474,7 +474,7 @@ def test_plan(laminar: tuple[Any, xpcs.Data]) -> None:
     [(2041, 3, 60, "constant_averaged", "f64"), (1037, 1, 40, "constant", "f32")],
 )
 def test_the_end_does_not_hang_on_rounding(
-    seed: int, n_angle: int, n_frame: int, scaling: Any, dtype: str
+    seed: int, n_angle: int, n_frame: int, scaling: Any, dtype: Any
 ) -> None:
     # Flow at fixed contrasts: directions without curvature, where Cholesky's luck decided.
     theta = (1e4, -0.3, 100.0, 2e-3, -0.2, -4e-4, 2.0)
