@@ -280,8 +280,13 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                 }
             }
         }
-        for (int i = 0; i < 4 && has_item; i++) {
-            atomicMax(&s.most[spike + i], ordered(most[i]));
+        // Staged, all threads have the same spikes: a warp's largest first.
+        for (int i = 0; i < 4; i++) {
+            const int mine = ordered(most[i]);
+            const int value = is_staged ? __reduce_max_sync(0xffffffffu, mine) : mine;
+            if (is_staged ? threadIdx.x % 32 == 0 : has_item) {
+                atomicMax(&s.most[spike + i], value);
+            }
         }
     }
     __syncthreads();
