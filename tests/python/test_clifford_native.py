@@ -102,7 +102,8 @@ def test_only_what_is_wanted(kind: str, through_python: Callable[[bool], None]) 
     found = []
     for on in (False, True):
         through_python(on)
-        inputs = [t if t is None else t.detach() for t in _inputs(kind, torch.float32)]
+        inputs: list[Any] = _inputs(kind, torch.float32)
+        inputs = [t if t is None else t.detach() for t in inputs]
         inputs[3 if kind == "linear" else 2].requires_grad_()
         _apply(kind, inputs).square().sum().backward()
         found.append([t if t is None else t.grad for t in inputs])
