@@ -134,6 +134,7 @@ def test_arrays_and_csr() -> None:
 @pytest.mark.parametrize("n_nodes", [0, 4])
 def test_no_edges(n_nodes: int) -> None:
     none = tc.Graph([], [], n_nodes)
+    assert tc.Graph(torch.zeros(0, dtype=torch.int64), [], n_nodes).n_edge == 0
     x = torch.randn(8, n_nodes, 2, requires_grad=True)
     scale = torch.randn(0, 2, requires_grad=True)
     z = tc.graph_product(x, x, None, none, "+++", scale=scale)

@@ -29,7 +29,8 @@ def indices(senders: Any, receivers: Any) -> tuple[Tensor, Tensor]:
         t = torch.as_tensor(values).detach()
         if t.dim() != 1:
             raise _core.ShapeError(f"{name}: expected one axis, got {t.dim()}")
-        if t.is_floating_point() or t.is_complex() or t.dtype == torch.bool:
+        is_other = t.is_floating_point() or t.is_complex() or t.dtype == torch.bool
+        if t.numel() and is_other:  # an empty list has no type of its own
             raise _core.DTypeError(
                 f"{name}: is {str(t.dtype).removeprefix('torch.')}; expected integers, long() "
                 "makes them"
