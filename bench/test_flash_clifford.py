@@ -23,8 +23,12 @@ class Checkout(unittest.TestCase):
         self.init.parent.mkdir()
         self.init.write_text(OPERATION)
         named = {"TESSERA_FLASH_CLIFFORD": folder.name}
-        for patch in (mock.patch.dict(os.environ, named), mock.patch.object(sys, "path", [*sys.path]),
-                      mock.patch.dict(sys.modules)):
+        patches = (
+            mock.patch.dict(os.environ, named),
+            mock.patch.object(sys, "path", [*sys.path]),
+            mock.patch.dict(sys.modules),
+        )
+        for patch in patches:
             patch.start()
             self.addCleanup(patch.stop)
         sys.modules.pop("ops", None)

@@ -104,9 +104,21 @@ class _NormRows(torch.autograd.Function):
         return native.norm_back(rows, gradients[0].contiguous(), c, geometry), None, None, None
 
 
+def _gradients(
+    geometry: Geometry,
+    inputs: tuple[Tensor, ...],
+    wanted: tuple[bool, ...],
+    grad: Tensor,
+    *sizes: int,
+) -> tuple[Any, ...]:
+    """Return gradients that can be differentiated again, as the compiled node asks for them."""
+    c, s, hidden_c, hidden_s = sizes
+    return tuple(differentiable(inputs, wanted, grad, c, s, hidden_c, hidden_s, geometry))
+
+
 def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
     """Normalise packed rows, (..., 16 c + s)."""
-    found = node.rows(geometry, (c, s, 0, 0, 0), rows)
+    found = node.rows(geometry, _gradients, (c, s, 0, 0, 0), rows)
     if found is not None:
         return found
     if not is_plain(rows):
@@ -240,7 +252,7 @@ def feed_forward(
         Packed rows.
     """
     sizes = (n.c, n.s, n.hidden_c, n.hidden_s, _CHUNK_BYTES)
-    found = node.rows(n.geometry, sizes, rows, pair, out, last)
+    found = node.rows(n.geometry, _gradients, sizes, rows, pair, out, last)
     if found is not None:
         return found
     if not is_plain(rows, pair, out, last):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,27 +16,13 @@ from tessera.clifford.native._find import find
 
 __all__ = ["rows"]
 
-
-def _gradients(
-    geometry: Geometry,
-    inputs: tuple[Tensor, ...],
-    wanted: tuple[bool, ...],
-    gz: Tensor,
-    c: int,
-    s: int,
-    hidden_c: int,
-    hidden_s: int,
-) -> tuple[Any, ...]:
-    """Return gradients that can be differentiated again."""
-    from tessera.clifford.equivariant import _fused
-
-    return tuple(_fused.differentiable(inputs, wanted, gz, c, s, hidden_c, hidden_s, geometry))
+Gradients = Callable[..., tuple[Any, ...]]
 
 
 _geometries: dict[Geometry, Any] = {}
 
 
-def _make(module: Any, geometry: Geometry) -> Any:
+def _make(module: Any, geometry: Geometry, gradients: Gradients) -> Any:
     ops = (
         _torch_native.operation_of(module, o.kind, o.spec)
         for o in (
@@ -44,17 +31,21 @@ def _make(module: Any, geometry: Geometry) -> Any:
             passes._product_op(geometry),
         )
     )
-    made = _geometries[geometry] = module.geometry(*ops, partial(_gradients, geometry))
+    made = _geometries[geometry] = module.geometry(*ops, partial(gradients, geometry))
     return made
 
 
-def rows(geometry: Geometry, sizes: tuple[int, ...], *tensors: Tensor) -> Tensor | None:
+def rows(
+    geometry: Geometry, gradients: Gradients, sizes: tuple[int, ...], *tensors: Tensor
+) -> Tensor | None:
     """Return the norm of rows, or the feed-forward part of rows and three matrices.
 
     Parameters
     ----------
     geometry : Geometry
         The algebra.
+    gradients : callable
+        Returns gradients that can be differentiated again.
     sizes : tuple of int
         Channels and scalars of rows, of products, and the most bytes of an array of hidden rows.
     *tensors : torch.Tensor
@@ -71,6 +62,6 @@ def rows(geometry: Geometry, sizes: tuple[int, ...], *tensors: Tensor) -> Tensor
     if module is None:
         return None
     found: Tensor | None = module.rows(
-        _geometries.get(geometry) or _make(module, geometry), sizes, *tensors
+        _geometries.get(geometry) or _make(module, geometry, gradients), sizes, *tensors
     )
     return found

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from tessera.clifford.native import _compile
+from tessera.clifford.native._load import load
 
 __all__ = ["State", "adopt", "find"]
 
@@ -23,9 +24,7 @@ class State:
 
 def adopt(path: str) -> None:
     """Use a compiled node from here on."""
-    from tessera.clifford import _torch_native
-
-    State.module = _torch_native.load(path)
+    State.module = load(path)
 
 
 def find(may_compile: bool) -> Any:
