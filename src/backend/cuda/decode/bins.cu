@@ -222,6 +222,19 @@ __device__ inline float log_of(float x)
     return x > 0 ? log_x : -INFINITY;
 }
 
+// Staged, all threads have the same spikes: a warp's largest first.
+template <bool is_staged>
+__device__ __forceinline__ void note_largest(const float (&most)[4], bool has_item, int *largest)
+{
+    for (int i = 0; i < 4; i++) {
+        const int mine = ordered(most[i]);
+        const int value = is_staged ? warp_max(mine) : mine;
+        if (is_staged ? threadIdx.x % 32 == 0 : has_item) {
+            atomicMax(largest + i, value);
+        }
+    }
+}
+
 // Values of all bins to shared memory, and the largest of each spike that is sure. staged: columns
 // of the block's four spikes, copied there; else they are read where they are.
 template <bool is_staged>
@@ -280,14 +293,7 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                 }
             }
         }
-        // Staged, all threads have the same spikes: a warp's largest first.
-        for (int i = 0; i < 4; i++) {
-            const int mine = ordered(most[i]);
-            const int value = is_staged ? __reduce_max_sync(0xffffffffu, mine) : mine;
-            if (is_staged ? threadIdx.x % 32 == 0 : has_item) {
-                atomicMax(&s.most[spike + i], value);
-            }
-        }
+        note_largest<is_staged>(most, has_item, s.most + spike);
     }
     __syncthreads();
 }

@@ -1,4 +1,4 @@
-// The sum over all lanes of a warp, for all of them: an instruction from sm_80 on.
+// The sum and the largest over all lanes of a warp, for all of them: an instruction from sm_80 on.
 #ifndef TESS_CUDA_DECODE_WARP_SUM_H
 #define TESS_CUDA_DECODE_WARP_SUM_H
 
@@ -12,6 +12,18 @@ __device__ __forceinline__ I warp_sum(I value)
 #else
     for (int step = 16; step > 0; step /= 2) {
         value += __shfl_xor_sync(0xffffffffu, value, step);
+    }
+    return value;
+#endif
+}
+
+__device__ __forceinline__ int warp_max(int value)
+{
+#if TESS_CUDA_HAS_MATRIX
+    return __reduce_max_sync(0xffffffffu, value);
+#else
+    for (int step = 16; step > 0; step /= 2) {
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, step));
     }
     return value;
 #endif

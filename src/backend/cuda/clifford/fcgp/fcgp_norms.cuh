@@ -182,6 +182,14 @@ __device__ __forceinline__ void load_gradients(const fc_task &task, int64_t row,
     }
 }
 
+__device__ __forceinline__ void store_exponent(const fc_chunk &c, const row_group &group,
+                                               int64_t row, int exponent)
+{
+    if (group.lane == 0) {
+        c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
+    }
+}
+
 // T: of the gradient, Z: of the saved result.
 template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
@@ -204,8 +212,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     if (!is_read_early(c)) {
         wait_for_previous();
     }
-    features<V> gz[D];
-    features<V> z[D];
+    features<V> gz[D], z[D];
     float dots[A::n_grade] = {};
     row_norm<A::n_grade, float> norm = {};
     maxima<1> most = {};
@@ -243,8 +250,8 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
         }
     }
     start_common_exponent(c);
-    if (group.lane == 0 && is_row) {
-        c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
+    if (is_row) {
+        store_exponent(c, group, row, exponent);
     }
 #endif
 }
@@ -296,9 +303,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
             strips.fetch(slot, c.grad_out, c.saved_out, row + step);
         }
         const int exponent = clifford_mma::exponent_of(most.at[0]);
-        if (group.lane == 0) {
-            c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
-        }
+        store_exponent(c, group, row, exponent);
         if (n0 < c.n_out) {
             store_gradients(c, row, n0, gz, exponent);
         }

@@ -40,29 +40,8 @@ struct f32_results {
             }
         }
     }
-    __device__ __forceinline__ void put(const clifford_matrix::place &at, float4 v, bool adds) const
-    {
-        float *const to = data + at.result * stride[0] + at.row * stride[1] + at.column * stride[2];
-        if (at.row >= n_row) {
-            return;
-        }
-        if (has_fours && at.column + 4 <= n_column) {
-            if (adds) {
-                const float4 old = __ldcg(reinterpret_cast<const float4 *>(to));
-                v = make_float4(old.x + v.x, old.y + v.y, old.z + v.z, old.w + v.w);
-            }
-            *reinterpret_cast<float4 *>(to) = v;
-            return;
-        }
-        const float items[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            if (at.column + i < n_column) {
-                float *const item = to + i * stride[2];
-                *item = adds ? __ldcg(item) + items[i] : items[i];
-            }
-        }
-    }
+    __device__ __forceinline__ void put(const clifford_matrix::place &at, float4 v,
+                                        bool adds) const;
     // scale: of a thread's two rows.
     template <int n>
     __device__ __forceinline__ void store(const clifford_matrix::place &where,
@@ -79,6 +58,31 @@ struct f32_results {
             });
     }
 };
+
+__device__ __forceinline__ void f32_results::put(const clifford_matrix::place &at, float4 v,
+                                                 bool adds) const
+{
+    float *const to = data + at.result * stride[0] + at.row * stride[1] + at.column * stride[2];
+    if (at.row >= n_row) {
+        return;
+    }
+    if (has_fours && at.column + 4 <= n_column) {
+        if (adds) {
+            const float4 old = __ldcg(reinterpret_cast<const float4 *>(to));
+            v = make_float4(old.x + v.x, old.y + v.y, old.z + v.z, old.w + v.w);
+        }
+        *reinterpret_cast<float4 *>(to) = v;
+        return;
+    }
+    const float items[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (at.column + i < n_column) {
+            float *const item = to + i * stride[2];
+            *item = adds ? __ldcg(item) + items[i] : items[i];
+        }
+    }
+}
 
 // The product, whose rows have scales of their own.
 struct store_product {

@@ -63,26 +63,7 @@ class row_slot
     // n_strip strips, `stride` items apart in memory, one after the other from `offset` on.
     template <typename T>
     __device__ __forceinline__ void copy(uint32_t offset, const T *from, int64_t stride,
-                                         int n_strip, uint32_t strip_bytes, uint64_t policy) const
-    {
-        const uint32_t to = clifford_mma::shared_address(data_) + offset;
-#if TESS_CUDA_HAS_GROUPS
-        for (int k = int(threadIdx.x % 32); k < n_strip; k += 32) {
-            clifford_mma::copy_bulk(to + uint32_t(k) * strip_bytes, from + k * stride, strip_bytes,
-                                    barrier_, policy);
-        }
-#else
-#pragma unroll 4
-        for (int k = 0; k < n_strip; k++) {
-            const T *const strip = from + k * stride;
-            for (uint32_t at = uint32_t(lane_) * 16; at < strip_bytes;
-                 at += uint32_t(lanes_) * 16) {
-                clifford_mma::copy_async_16(to + uint32_t(k) * strip_bytes + at,
-                                            strip + at / uint32_t(sizeof(T)));
-            }
-        }
-#endif
-    }
+                                         int n_strip, uint32_t strip_bytes, uint64_t policy) const;
     __device__ __forceinline__ void wait()
     {
         clifford_mma::barrier_wait(barrier_, parity_);
@@ -101,6 +82,29 @@ class row_slot
     uint32_t parity_;
     int lane_, lanes_;
 };
+
+template <typename T>
+__device__ __forceinline__ void row_slot::copy(uint32_t offset, const T *from, int64_t stride,
+                                               int n_strip, uint32_t strip_bytes,
+                                               uint64_t policy) const
+{
+    const uint32_t to = clifford_mma::shared_address(data_) + offset;
+#if TESS_CUDA_HAS_GROUPS
+    for (int k = int(threadIdx.x % 32); k < n_strip; k += 32) {
+        clifford_mma::copy_bulk(to + uint32_t(k) * strip_bytes, from + k * stride, strip_bytes,
+                                barrier_, policy);
+    }
+#else
+#pragma unroll 4
+    for (int k = 0; k < n_strip; k++) {
+        const T *const strip = from + k * stride;
+        for (uint32_t at = uint32_t(lane_) * 16; at < strip_bytes; at += uint32_t(lanes_) * 16) {
+            clifford_mma::copy_async_16(to + uint32_t(k) * strip_bytes + at,
+                                        strip + at / uint32_t(sizeof(T)));
+        }
+    }
+#endif
+}
 
 // Before the first use, by the whole block.
 __device__ __forceinline__ void start_slots(const row_group &group,
