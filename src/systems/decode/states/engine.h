@@ -235,9 +235,14 @@ TESS_MUST_CHECK tess_status tess_de_engine_score(tess_de_engine *engine, int64_t
 TESS_MUST_CHECK tess_status tess_de_engine_trace(tess_de_engine *engine, int64_t chunk,
                                                  int64_t first, int64_t count);
 
-// engine_plan.c: whether there is a backward pass; and chunk_rows, n_chunk, memory_bytes and
-// limit_bytes of an engine whose desc, keep and n_time are set.
-int tess_de_engine_smooths(const tess_de_engine *engine);
+// Whether there is a backward pass.
+static inline bool tess_de_engine_smooths(const tess_de_engine *engine)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
+    return desc->smooth || desc->acausal.dtype != 0 || desc->acausal_states.dtype != 0;
+}
+// engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
+// and n_time are set.
 TESS_MUST_CHECK tess_status tess_de_engine_choose(tess_de_engine *engine);
 
 // engine_there.c. Chooses what stays on the device: what there is plenty of room for.

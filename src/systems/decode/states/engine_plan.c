@@ -10,12 +10,6 @@ static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(10) << 20;
 
-int tess_de_engine_smooths(const tess_de_engine *engine)
-{
-    const tess_de_engine_desc *desc = &engine->desc;
-    return desc->smooth || desc->acausal.dtype != 0 || desc->acausal_states.dtype != 0;
-}
-
 static uint64_t item_bytes(const tess_de_engine *e)
 {
     return e->desc.detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
