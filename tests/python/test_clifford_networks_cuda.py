@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -65,6 +67,9 @@ def test_blocks_are_those_of_the_cpu(kind: str, c: int, s: int) -> None:
             assert error(a.grad.cpu(), b.grad.double()) <= 1e-4, name
 
 
+# torch warms up on one stream, keeps what it got there, and records on another: it says so once
+# in a process, of its own layers as well.
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
 def test_a_block_in_a_graph_gives_the_same() -> None:
     torch.manual_seed(1)
     block = lgatr.LGATrBlock(4, 8, {"num_heads": 2}, {"mlp_ratio": 2}).cuda()
@@ -75,3 +80,40 @@ def test_a_block_in_a_graph_gives_the_same() -> None:
     got = torch.autograd.grad(recorded(x, s)[0].sum(), (x, s))
     for a, b in zip(got, want, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def _is_said_of_streams(work: Callable[[], object]) -> bool:
+    """Say whether leaves have nodes of another stream than the one that work is given."""
+    torch.cuda.synchronize()
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with torch.cuda.stream(torch.cuda.Stream()):
+                work()
+    finally:
+        torch.set_warn_always(before)
+    torch.cuda.synchronize()
+    return any("AccumulateGrad node's stream" in str(w.message) for w in said)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.autograd.graph, "set_warn_on_accumulate_grad_stream_mismatch"),
+    reason="this torch does not tell",
+)
+def test_a_block_keeps_no_graph_alive() -> None:
+    torch.manual_seed(2)
+    block = lgatr.LGATrBlock(4, 8, {"num_heads": 2}, {"mlp_ratio": 2}).cuda()
+    x = torch.randn(3, 20, 4, 16, device="cuda", requires_grad=True)
+    s = torch.randn(3, 20, 8, device="cuda", requires_grad=True)
+
+    def step() -> None:
+        z, z_s = block(x, s)
+        (z.sum() + z_s.sum()).backward()
+
+    kept = block(x, s)
+    assert _is_said_of_streams(step)  # while somebody keeps it
+    del kept
+    step()
+    assert not _is_said_of_streams(step)
