@@ -19,7 +19,7 @@ tess_status tess_device_array_create(tess_context *ctx, tess_dtype dtype, int32_
 {
     const tess_device *device = ctx->device;
     TESS_TRY(tess_array_init(out, NULL, dtype, rank, shape));
-    out->space = space_of(device);
+    out->space = (int32_t)space_of(device);
     out->device = device->shares_host_memory ? 0 : device->info.index;
     // A byte at least: an array without items has an address, too.
     return tess_device_alloc(device, space_of(device), bytes_of(out) + 1, &out->data);

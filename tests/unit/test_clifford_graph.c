@@ -53,7 +53,7 @@ static void draw_graph(uint64_t *seed, int64_t n_edge, plain_graph *g)
 static double rounded(tess_dtype dtype, double value)
 {
     double room = 0;
-    const tess_array one = {.data = &room, .dtype = dtype};
+    const tess_array one = {.data = &room, .dtype = (int32_t)dtype};
     cl_put(&one, 0, value);
     return cl_get(&one, 0);
 }

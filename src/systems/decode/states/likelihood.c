@@ -66,7 +66,7 @@ static tess_status compute_block(tess_context *ctx, tess_device *device,
     const int32_t rank = b->kind == TESS_DE_COLUMNS_PLACES ? 2 : 1;
     tess_array array;
     TESS_TRY(tess_array_init(&array, out, (tess_dtype)d->dtype, rank, shape));
-    array.space = space;
+    array.space = (int32_t)space;
     if (b->kind == TESS_DE_COLUMNS_NO_SPIKE) {
         return tess_decode_no_spike_log_likelihood(ctx, observation, d->config.no_spike_rate, first,
                                                    n_row, &array);
