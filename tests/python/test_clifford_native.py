@@ -331,6 +331,38 @@ def test_without_a_compiler_python_does_it(tmp_path: Path) -> None:
     assert _python(_PROGRAM, TESSERA_NATIVE="1", **cache).startswith("False CliffordForward")
 
 
+def test_a_compiler_may_complain_in_any_bytes(tmp_path: Path) -> None:
+    program = tmp_path / "compiler"
+    program.write_text("#!/bin/sh\nprintf 'error: \\221x\\222' >&2; exit 1\n")
+    program.chmod(0o700)
+    cache = {"TESSERA_NATIVE_CACHE": str(tmp_path / "cache"), "CXX": str(program)}
+    assert _python(_PROGRAM, TESSERA_NATIVE="1", **cache).startswith("False CliffordForward")
+    (said,) = (tmp_path / "cache").glob("*.failed")
+    assert said.read_text("utf-8") == "error: \ufffdx\ufffd"
+
+
+def test_processes_wait_for_the_first_that_compiles(tmp_path: Path) -> None:
+    # A compiler that copies what is compiled already, slowly, and counts.
+    program, calls = tmp_path / "compiler", tmp_path / "calls"
+    program.write_text(
+        f"#!/bin/sh\necho call >> {calls}\n"
+        'while [ "$1" != "-o" ]; do shift; done\n'
+        f'sleep 2; cp {_compile.target()} "$2"\n'
+    )
+    program.chmod(0o700)
+    environment = {
+        **os.environ,
+        "TESSERA_NATIVE": "1",
+        "TESSERA_NATIVE_CACHE": str(tmp_path / "cache"),
+        "CXX": str(program),
+    }
+    command = [sys.executable, "-c", _PROGRAM]
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
+    for process in both:
+        assert process.communicate()[0].startswith(b"True TesseraClifford")
+    assert calls.read_text() == "call\n"
+
+
 def test_children_of_fork_can_compute() -> None:
     assert "fine" in _python(
         """

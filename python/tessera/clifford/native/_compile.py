@@ -91,10 +91,12 @@ def compile_to(path: Path) -> None:
         handle, made = tempfile.mkstemp(dir=path.parent, suffix=".part")
         os.close(handle)
         try:
-            done = subprocess.run(_command(made), capture_output=True, text=True, check=False)
+            done = subprocess.run(_command(made), capture_output=True, check=False)
             if done.returncode:
-                said = next((t for t in done.stderr.splitlines() if "error" in t), done.stderr)
-                path.with_suffix(".failed").write_text(said)
+                # Compilers quote and name files in bytes that may be none of this locale.
+                text = done.stderr.decode("utf-8", "replace")
+                said = next((t for t in text.splitlines() if "error" in t), text)
+                path.with_suffix(".failed").write_text(said, encoding="utf-8")
                 raise RuntimeError(f"the compiler failed: {said.strip()[:400]}")
             os.chmod(made, 0o700)
             os.replace(made, path)
