@@ -125,7 +125,6 @@ static problem open_problem(tess_context *ctx, sweep_case c, uint64_t seed)
         p.lag_sigma[k] = 0.02 + 0.1 * uniform(&state);
     }
     p.stage = (tess_stage_xpcs_sweep){.tiles = &p.data->tiles,
-                                      .grid = c.has_fit ? &p.grids.grid : NULL,
                                       .angles = p.angles,
                                       .lag_sigma = p.lag_sigma,
                                       .first_angle = c.first_angle,
@@ -286,6 +285,7 @@ static void check_sum(const tess_xp_sum *got, const tess_xp_sum *want)
 static void check_case(tess_context *ctx, sweep_case c, uint64_t seed)
 {
     problem p = open_problem(ctx, c, seed);
+    p.stage.grid = c.has_fit ? &p.grids.grid : NULL; // of this p, not of the one that was copied
     sums want = run_plain(&p);
     sums got = run_stage(&p, 0);
     const int64_t n_angle = p.stage.n_angle;

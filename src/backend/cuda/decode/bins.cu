@@ -32,20 +32,20 @@ __device__ inline reach reach_of(const tess_kde_axis &axis, int k)
     return r;
 }
 
-// Sums of four spikes at 16 coordinates.
+// Sums of four spikes at 16 coordinates, by octets.
 struct sums {
     float of[4][at_once] = {};
-    __device__ void add(float4 v, const float4 (&t)[4])
+    __device__ void add(int octet, float4 v, float4 lower, float4 upper)
     {
         const float spike[4] = {v.x, v.y, v.z, v.w};
+        const float entry[TESS_KDE_BLOCK] = {lower.x, lower.y, lower.z, lower.w,
+                                             upper.x, upper.y, upper.z, upper.w};
 #pragma unroll
         for (int s = 0; s < 4; s++) {
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
-                of[s][4 * k] = fmaf(spike[s], t[k].x, of[s][4 * k]);
-                of[s][4 * k + 1] = fmaf(spike[s], t[k].y, of[s][4 * k + 1]);
-                of[s][4 * k + 2] = fmaf(spike[s], t[k].z, of[s][4 * k + 2]);
-                of[s][4 * k + 3] = fmaf(spike[s], t[k].w, of[s][4 * k + 3]);
+            for (int k = 0; k < TESS_KDE_BLOCK; k++) {
+                float &sum = of[s][octet * TESS_KDE_BLOCK + k];
+                sum = fmaf(spike[s], entry[k], sum);
             }
         }
     }
@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(32 * most_groups, 2) columns_kernel(kde_work w
         sums sum;
 #pragma unroll 2
         for (int g = r.first; g < r.end; g++) {
-            const float4 t[4] = {entry[4 * g], entry[4 * g + 1], entry[4 * g + 2],
-                                 entry[4 * g + 3]};
-            sum.add(nodes[g * quads], t);
+            const float4 v = nodes[g * quads];
+            sum.add(0, v, entry[4 * g], entry[4 * g + 1]);
+            sum.add(1, v, entry[4 * g + 2], entry[4 * g + 3]);
         }
 #pragma unroll
         for (int j = 0; j < at_once; j += 2) {
@@ -235,6 +235,72 @@ __device__ __forceinline__ void note_largest(const float (&most)[4], bool has_it
     }
 }
 
+// Bins of a block of coordinates, -1 for none, and their offsets.
+struct octet_bins {
+    int bin[TESS_KDE_BLOCK];
+    float offset[TESS_KDE_BLOCK];
+    __device__ octet_bins(const int32_t *bins, bool has_bins, const float *offsets)
+    {
+        const int4 lower = __ldg(reinterpret_cast<const int4 *>(bins));
+        const int4 upper = __ldg(reinterpret_cast<const int4 *>(bins) + 1);
+        const int all[TESS_KDE_BLOCK] = {lower.x, lower.y, lower.z, lower.w,
+                                         upper.x, upper.y, upper.z, upper.w};
+#pragma unroll
+        for (int j = 0; j < TESS_KDE_BLOCK; j++) {
+            bin[j] = has_bins ? all[j] : -1;
+            offset[j] = __ldg(offsets + max(bin[j], 0));
+        }
+    }
+};
+
+// What a thread has two octets of coordinates of, and which nodes reach them. Staged: two columns
+// at a block of coordinates, the same of a warp, so that fewer entries of the table are read and
+// fewer nodes are in reach; else a column, or the line, at two blocks.
+struct octets {
+    int spike; // first of four
+    int column[2];
+    int block[2];
+    bool has[2];
+    reach r;
+};
+
+// Columns of the first octets of staged items: whole warps.
+__host__ __device__ inline int staged_columns(const kde_work &w)
+{
+    return int(w.axes[1].n_value + 63) / 64 * 32;
+}
+
+template <bool is_staged>
+__device__ inline octets octets_of(const kde_work &w, int of_block, int n_column, int item)
+{
+    const tess_kde_axis &axis = w.axes[0];
+    octets o;
+    if constexpr (is_staged) {
+        const int half = staged_columns(w);
+        const int k = item / half;
+        o.spike = 0;
+        for (int h = 0; h < 2; h++) {
+            const int column = item % half + h * half;
+            o.has[h] = k < axis.n_block && column < n_column;
+            o.column[h] = min(column, n_column - 1);
+            o.block[h] = min(k, int(axis.n_block) - 1);
+        }
+        o.r = {axis.first[o.block[0]], axis.end[o.block[0]]};
+    } else {
+        const int k = item / of_block / n_column;
+        const int n_pair = int((axis.n_block + 1) / 2);
+        o.spike = item % of_block * 4;
+        for (int h = 0; h < 2; h++) {
+            const int block = 2 * min(k, n_pair - 1) + h;
+            o.has[h] = k < n_pair && block < axis.n_block;
+            o.column[h] = item / of_block % n_column;
+            o.block[h] = min(block, int(axis.n_block) - 1);
+        }
+        o.r = reach_of(axis, min(k, n_pair - 1));
+    }
+    return o;
+}
+
 // Values of all bins to shared memory, and the largest of each spike that is sure. staged: columns
 // of the block's four spikes, copied there; else they are read where they are.
 template <bool is_staged>
@@ -242,10 +308,12 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                             const float4 *staged)
 {
     const tess_kde_axis &axis = w.axes[0];
+    const float *offsets = t.e->offset_f32;
     const bool is_plane = w.model.nodes.n_dim == 2;
     const int of_block = t.spikes / 4;
     const int n_column = is_plane ? int(w.axes[1].n_value) : 1;
-    const int n_item = of_block * n_column * int((axis.n_block + 1) / 2);
+    const int n_item = is_staged ? staged_columns(w) * int(axis.n_block)
+                                 : of_block * n_column * int((axis.n_block + 1) / 2);
     const int64_t row_items = is_plane ? w.n_value : quads;
     const int64_t block_items = axis.n_cell * TESS_KDE_BLOCK;
     const float4 *all = is_plane ? reinterpret_cast<const float4 *>(w.partial) +
@@ -257,43 +325,54 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
         __syncthreads();
     }
     for (int first_item = 0; first_item < n_item; first_item += threads) {
-        const bool has_item = first_item + int(threadIdx.x) < n_item;
-        const int item = has_item ? first_item + int(threadIdx.x) : n_item - 1;
-        const int spike = item % of_block * 4;
-        const int column = item / of_block % n_column;
-        const int k = item / of_block / n_column;
-        const int64_t at = is_plane ? spike / 4 * axis.n_cell * row_items + column : spike / 4;
-        const bool has_second = 2 * k + 1 < axis.n_block;
-        const reach r = reach_of(axis, k);
-        const float4 *first = reinterpret_cast<const float4 *>(axis.table + 2 * k * block_items);
-        const float4 *second = first + (has_second ? block_items / 4 : 0);
+        const octets o = octets_of<is_staged>(w, of_block, n_column, first_item + int(threadIdx.x));
+        const int64_t at =
+            is_plane ? o.spike / 4 * axis.n_cell * row_items + o.column[0] : o.spike / 4;
+        const float4 *first =
+            reinterpret_cast<const float4 *>(axis.table + o.block[0] * block_items);
+        const float4 *second =
+            reinterpret_cast<const float4 *>(axis.table + o.block[1] * block_items);
         sums sum;
 #pragma unroll 2
-        for (int g = r.first; g < r.end; g++) {
-            const float4 entries[4] = {__ldg(first + 2 * g), __ldg(first + 2 * g + 1),
-                                       __ldg(second + 2 * g), __ldg(second + 2 * g + 1)};
-            sum.add(is_staged ? staged[g * row_items + column] : __ldg(all + at + g * row_items),
-                    entries);
+        for (int g = o.r.first; g < o.r.end; g++) {
+            const float4 lower = __ldg(first + 2 * g);
+            const float4 upper = __ldg(first + 2 * g + 1);
+            if constexpr (is_staged) {
+                sum.add(0, staged[g * row_items + o.column[0]], lower, upper);
+                sum.add(1, staged[g * row_items + o.column[1]], lower, upper);
+            } else {
+                const float4 v = __ldg(all + at + g * row_items);
+                sum.add(0, v, lower, upper);
+                sum.add(1, v, __ldg(second + 2 * g), __ldg(second + 2 * g + 1));
+            }
         }
         if (is_staged && n_item <= threads) {
             __syncthreads(); // values take the place of what was staged
         }
-        const int32_t *bins = w.model.nodes.bins + (column * axis.n_block + 2 * k) * TESS_KDE_BLOCK;
+        // All that is read comes before what is written, so that it is waited for once.
+        const float sure[4] = {s.sure[o.spike], s.sure[o.spike + 1], s.sure[o.spike + 2],
+                               s.sure[o.spike + 3]};
         float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 #pragma unroll
-        for (int j = 0; j < at_once; j++) {
-            const int bin = has_item && (j < TESS_KDE_BLOCK || has_second) ? bins[j] : -1;
-            if (bin >= 0) {
-                const float offset = t.e->offset_f32[bin];
+        for (int h = 0; h < 2; h++) {
+            const int place = (o.column[h] * int(axis.n_block) + o.block[h]) * TESS_KDE_BLOCK;
+            const octet_bins at_bins(w.model.nodes.bins + place, o.has[h], offsets);
+#pragma unroll
+            for (int j = 0; j < TESS_KDE_BLOCK; j++) {
+                const int bin = at_bins.bin[j];
+                const float offset = at_bins.offset[j];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    const float v = log_of(sum.of[i][j]) + offset;
-                    values[(spike + i) * t.ld + bin] = v;
-                    most[i] = v >= s.sure[spike + i] + offset ? fmaxf(most[i], v) : most[i];
+                    const float v = log_of(sum.of[i][h * TESS_KDE_BLOCK + j]) + offset;
+                    const bool is_sure = bin >= 0 && v >= sure[i] + offset;
+                    most[i] = is_sure ? fmaxf(most[i], v) : most[i];
+                    if (bin >= 0) {
+                        values[(o.spike + i) * t.ld + bin] = v;
+                    }
                 }
             }
         }
-        note_largest<is_staged>(most, has_item, s.most + spike);
+        note_largest<is_staged>(most, o.has[0], s.most + o.spike);
     }
     __syncthreads();
 }
@@ -319,15 +398,28 @@ __device__ void write_values(const kde_work &w, const part &t, block_state &s, c
             static_cast<float *>(w.ranges[tile.range].values) + (tile.first + t.first + k) * n_bin;
         int unsure = 0;
         int floored = 0;
-#pragma unroll 4
-        for (int64_t p = warp % shares * 32 + lane; p < n_bin; p += 32 * shares) {
-            const float least = sure + __ldg(t.e->offset_f32 + p);
-            const float v = values[k * t.ld + p];
-            const bool is_anew = !(v >= least) && least > floor;
-            const bool is_above = v >= least && v > lowest;
-            unsure += is_anew;
-            floored += !is_above;
-            to[p] = is_anew ? NAN : is_above ? v : lowest;
+        const float *offsets = t.e->offset_f32;
+        const int n = int(n_bin);
+        constexpr int ahead = 8; // are read before the first of them is written
+        for (int from = warp % shares * 32 + lane; from < n; from += 32 * shares * ahead) {
+            float v[ahead], least[ahead];
+#pragma unroll
+            for (int j = 0; j < ahead; j++) {
+                const int p = min(from + j * 32 * shares, n - 1);
+                least[j] = sure + __ldg(offsets + p);
+                v[j] = values[k * t.ld + p];
+            }
+#pragma unroll
+            for (int j = 0; j < ahead; j++) {
+                const int p = from + j * 32 * shares;
+                if (p < n) {
+                    const bool is_anew = !(v[j] >= least[j]) && least[j] > floor;
+                    const bool is_above = v[j] >= least[j] && v[j] > lowest;
+                    unsure += is_anew;
+                    floored += !is_above;
+                    to[p] = is_anew ? NAN : is_above ? v[j] : lowest;
+                }
+            }
         }
         unsure = warp_sum(unsure);
         floored = warp_sum(floored);
@@ -433,7 +525,7 @@ cudaError_t kde_launch_bins(cudaStream_t stream, const kde_work &w, int64_t n_ti
             return error;
         }
         // With one sum a thread, values can take the place of what was staged.
-        const bool shares = w.axes[1].n_value * ((w.axes[0].n_block + 1) / 2) <= threads;
+        const bool shares = staged_columns(w) * w.axes[0].n_block <= threads;
         const size_t both = staged_bytes + 4 * spike_bytes;
         const size_t larger = staged_bytes > 4 * spike_bytes ? staged_bytes : 4 * spike_bytes;
         const size_t bytes = shares ? larger : both;
