@@ -301,6 +301,33 @@ __device__ inline octets octets_of(const kde_work &w, int of_block, int n_column
     return o;
 }
 
+// Values of a thread's octets, and its largest of each spike that are sure. All that is read comes
+// before what is written, so that it is waited for once.
+__device__ __forceinline__ void put_values(const kde_work &w, const part &t, const octets &o,
+                                           const sums &sum, const float *sure_of_spikes,
+                                           float *values, float (&most)[4])
+{
+    const float sure[4] = {sure_of_spikes[0], sure_of_spikes[1], sure_of_spikes[2],
+                           sure_of_spikes[3]};
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const int place = (o.column[h] * int(w.axes[0].n_block) + o.block[h]) * TESS_KDE_BLOCK;
+        const octet_bins at(w.model.nodes.bins + place, o.has[h], t.e->offset_f32);
+#pragma unroll
+        for (int j = 0; j < TESS_KDE_BLOCK; j++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const float v = log_of(sum.of[i][h * TESS_KDE_BLOCK + j]) + at.offset[j];
+                const bool is_sure = at.bin[j] >= 0 && v >= sure[i] + at.offset[j];
+                most[i] = is_sure ? fmaxf(most[i], v) : most[i];
+                if (at.bin[j] >= 0) {
+                    values[(o.spike + i) * t.ld + at.bin[j]] = v;
+                }
+            }
+        }
+    }
+}
+
 // Values of all bins to shared memory, and the largest of each spike that is sure. staged: columns
 // of the block's four spikes, copied there; else they are read where they are.
 template <bool is_staged>
@@ -308,7 +335,6 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
                             const float4 *staged)
 {
     const tess_kde_axis &axis = w.axes[0];
-    const float *offsets = t.e->offset_f32;
     const bool is_plane = w.model.nodes.n_dim == 2;
     const int of_block = t.spikes / 4;
     const int n_column = is_plane ? int(w.axes[1].n_value) : 1;
@@ -349,29 +375,8 @@ __device__ void find_values(const kde_work &w, const part &t, block_state &s, fl
         if (is_staged && n_item <= threads) {
             __syncthreads(); // values take the place of what was staged
         }
-        // All that is read comes before what is written, so that it is waited for once.
-        const float sure[4] = {s.sure[o.spike], s.sure[o.spike + 1], s.sure[o.spike + 2],
-                               s.sure[o.spike + 3]};
         float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int place = (o.column[h] * int(axis.n_block) + o.block[h]) * TESS_KDE_BLOCK;
-            const octet_bins at_bins(w.model.nodes.bins + place, o.has[h], offsets);
-#pragma unroll
-            for (int j = 0; j < TESS_KDE_BLOCK; j++) {
-                const int bin = at_bins.bin[j];
-                const float offset = at_bins.offset[j];
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const float v = log_of(sum.of[i][h * TESS_KDE_BLOCK + j]) + offset;
-                    const bool is_sure = bin >= 0 && v >= sure[i] + offset;
-                    most[i] = is_sure ? fmaxf(most[i], v) : most[i];
-                    if (bin >= 0) {
-                        values[(o.spike + i) * t.ld + bin] = v;
-                    }
-                }
-            }
-        }
+        put_values(w, t, o, sum, s.sure + o.spike, values, most);
         note_largest<is_staged>(most, o.has[0], s.most + o.spike);
     }
     __syncthreads();

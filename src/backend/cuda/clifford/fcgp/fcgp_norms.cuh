@@ -196,8 +196,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     gradient_kernel(const __grid_constant__ fc_task task)
 {
 #if TESS_CUDA_HAS_MATRIX
-    constexpr int V = norm_width<A>;
-    constexpr int D = A::n_component;
+    constexpr int V = norm_width<A>, D = A::n_component;
     __shared__ float partials[partials_per_block(A::n_grade, fc_max_threads)];
     __shared__ maxima<1> largest[fc_max_threads / 32];
     const fc_chunk &c = task.c;
