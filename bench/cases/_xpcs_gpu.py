@@ -11,7 +11,7 @@ import numpy as np
 
 import tessera
 from cases import _xpcs_sampling
-from cases._case import Case
+from cases._xpcs_overhead import case_of
 
 MODE, GAP, SIGMA = "laminar_flow", 2e6, 0.02
 
@@ -64,20 +64,7 @@ def sample_more(data, threads, seconds):
 
 
 def case(name, n_angle, n_frame, what, times, more):
-    return Case(
-        name=name,
-        sizes={"n_angle": n_angle, "n_frame": n_frame, "dtype": "f64"},
-        peer_name=None,
-        tolerance=0.0,
-        make=functools.partial(resident, n_angle, n_frame),
-        ours=lambda data, threads: None,
-        peer=lambda data: None,
-        error=lambda ours, theirs: 0.0,
-        times=times,
-        more=more,
-        all_threads_only=True,
-        what=what,
-    )
+    return case_of(name, n_angle, n_frame, resident, what, times, more, is_long=False)
 
 
 def cases(n_angle=23, n_frame=1000):

@@ -97,22 +97,27 @@ def save_case(n_angle, n_frame):
     return case(n_angle, n_frame, "checkpoint-save", "one checkpoint of a fit", times, more)
 
 
-def case(n_angle, n_frame, name, what, times, more):
+def case_of(name, n_angle, n_frame, make, what, times, more, is_long=True):
+    """Return a row that times itself and has no peer."""
     return Case(
         name=name,
         sizes={"n_angle": n_angle, "n_frame": n_frame, "dtype": "f64"},
         peer_name=None,
         tolerance=0.0,
-        make=functools.partial(fits, n_angle, n_frame),
+        make=functools.partial(make, n_angle, n_frame),
         ours=lambda data, threads: None,
         peer=lambda data: None,
         error=lambda ours, theirs: 0.0,
         times=times,
         more=more,
         all_threads_only=True,
-        is_long=True,
+        is_long=is_long,
         what=what,
     )
+
+
+def case(n_angle, n_frame, name, what, times, more):
+    return case_of(name, n_angle, n_frame, fits, what, times, more)
 
 
 def cases(n_angle=23, n_frame=400):
