@@ -218,7 +218,7 @@ static int configure(const core_state *state, PyObject *const values[N_KEYWORD],
 {
     int64_t n_thread = 0;
     int64_t log_level = config->log_level;
-    if (core_to_int(state, values[0], "threads", 1, 4096, &n_thread) < 0 ||
+    if (core_to_int(state, values[0], "threads", 1, 1024, &n_thread) < 0 ||
         core_to_bytes(state, values[1], "memory_limit", &config->memory_limit_bytes) < 0 ||
         core_to_text(values[2], "device", &config->device) < 0 ||
         core_to_text(values[3], "isa", &config->isa) < 0 ||

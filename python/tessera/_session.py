@@ -128,8 +128,8 @@ def set_num_threads(threads: int | None) -> None:
         None goes back to TESSERA_NUM_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, else all
         cores this process may use. Results do not depend on it.
     """
-    if threads is not None and threads < 1:
-        raise ArgumentError(f"threads: expected 1 or more, or None, got {threads}")
+    if threads is not None:
+        Context(threads=threads, device="cpu").close()  # refuses bad numbers
     if threads != _Defaults.threads:
         _Defaults.threads = threads
         for store in _stores:

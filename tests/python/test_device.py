@@ -17,7 +17,8 @@ from tessera import _session, xpcs
 def _restore() -> Iterator[None]:
     threads, device = _session._Defaults.threads, _session._Defaults.device
     yield
-    _session._Defaults.threads, _session._Defaults.device = threads, device
+    tessera.set_num_threads(threads)  # by the call: others keep what it told them
+    _session.set_default_device(device)
 
 
 def test_status_tells_the_truth() -> None:
@@ -59,8 +60,8 @@ def test_configure() -> None:
     assert threads <= tessera.get_device_status()["cpu_info"]["physical_cores"]
     one = tessera.configure_optimal_device(cpu_threads=1)
     assert tessera.get_num_threads() == one["device_info"]["threads"] == 1
-    many = tessera.configure_optimal_device(force_cpu=True, cpu_threads=10000)
-    assert "10000" in many["warnings"][0]
+    many = tessera.configure_optimal_device(force_cpu=True, cpu_threads=1024)
+    assert "1024" in many["warnings"][0]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,8 @@ def test_benchmark_times_the_passes() -> None:
         (lambda: tessera.benchmark_device_performance(test_size=3), "test_size"),
         (lambda: tessera.configure_optimal_device(gpu_memory_fraction=2), "gpu_memory_fraction"),
         (lambda: tessera.configure_optimal_device(cpu_threads=0), "threads"),
+        (lambda: tessera.configure_optimal_device(cpu_threads=10000), "threads: 10000"),
+        (lambda: tessera.set_num_threads(-1), "threads: -1"),
     ],
 )
 def test_mistakes_are_named(call: Any, text: str) -> None:

@@ -25,10 +25,11 @@ Gradients: TypeAlias = tuple[MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor,
 _idle: dict[tuple[int, int], list[_core.Context]] = {}
 _stores.append(_idle)
 _MAX_IDLE = 8
+_MAX_THREADS = 1024  # of a context; OMP_NUM_THREADS may have told torch any number
 
 
 def _threads() -> int:
-    return _Defaults.threads or torch.get_num_threads()
+    return _Defaults.threads or min(torch.get_num_threads(), _MAX_THREADS)
 
 
 class _Context:

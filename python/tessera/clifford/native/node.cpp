@@ -53,8 +53,9 @@ constexpr int64_t LARGE_BYTES = 8 << 20;
 
 const clifford_native_calls *calls;
 int (*current_stream)(int32_t device_type, int32_t device, void **stream); // DLPack's, of torch
-PyObject *python_backward; // gradients that can be differentiated
-int default_threads;       // 0: as many as torch has
+PyObject *python_backward;        // gradients that can be differentiated
+int default_threads;              // 0: as many as torch has
+constexpr int MAX_THREADS = 1024; // as _torch_call._MAX_THREADS
 constexpr int DLPACK_CUDA = 2;
 
 // An operation of tessera.clifford._spec; lives as long as the process.
@@ -116,7 +117,9 @@ void begin_pass(const void *op, int32_t pass, const Tensor &x, Tensor &workspace
     p.op = op;
     p.pass = pass;
     p.device = x.is_cuda() ? x.get_device() : -1;
-    p.threads = x.is_cuda() ? 0 : default_threads ? default_threads : at::get_num_threads();
+    p.threads = x.is_cuda()       ? 0
+                : default_threads ? default_threads
+                                  : std::min(at::get_num_threads(), MAX_THREADS);
     p.stream = nullptr;
     if (x.is_cuda() && current_stream(DLPACK_CUDA, p.device, &p.stream) != 0) {
         throw python_error();
