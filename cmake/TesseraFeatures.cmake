@@ -89,6 +89,19 @@ if(NOT TESSERA_WITH_HDF5 STREQUAL "OFF")
 endif()
 tess_feature(HDF5 ${found} "${version}" "libhdf5 1.10.5 or later not found")
 
+# MPI: linked by the module tessera-comm-mpi alone. That of this machine is of no use to another:
+# what is cross-compiled, or portable, goes without.
+set(found 0)
+set(version "")
+if(NOT TESSERA_WITH_MPI STREQUAL "OFF" AND NOT CMAKE_CROSSCOMPILING AND NOT TESSERA_PORTABLE)
+    find_package(MPI 3.0 QUIET COMPONENTS C)
+    if(MPI_C_FOUND)
+        set(found 1)
+        set(version "MPI ${MPI_C_VERSION}")
+    endif()
+endif()
+tess_feature(MPI ${found} "${version}" "no mpicc of MPI 3 or later found")
+
 # CUDA: the module tessera-backend-cuda.
 set(found 0)
 set(version "")

@@ -51,6 +51,11 @@ typedef struct tess_context_config {
                                  'tessera rerun' does it again; NULL: none */
     uint64_t device_memory_limit_bytes; /* of a GPU's own memory; 0: TESSERA_DEVICE_MEMORY_LIMIT,
                                            else what the driver has free, less a reserve */
+    const char *comm;         /* NULL, "none": this process alone; "mpi": with the others of MPI's
+                                 world, "mpi:HANDLE": of the communicator with that Fortran handle;
+                                 "auto": as TESSERA_COMM says, else mpi where mpirun or srun
+                                 started several processes. All ranks then make the same calls. */
+    const void *communicator; /* with "mpi": address of an MPI_Comm; NULL: the world */
 } tess_context_config;
 
 TESS_API void tess_context_config_init(tess_context_config *config, size_t struct_size);
@@ -69,6 +74,19 @@ TESS_API void tess_context_cancel_clear(tess_context *ctx);
  *  any thread. */
 TESS_API void tess_context_checkpoint(tess_context *ctx);
 
+/**
+ * The end of a job of several ranks, which all of them reach: waits for the others. status: how
+ * this rank has fared. Returns how the job has: TESS_OK if all went well, else the status and
+ * message of a rank that failed, on every rank. Where the others are not to be reached within a few
+ * seconds a failure is returned as it came, and tess_context_abort() ends them. With one rank
+ * returns status.
+ */
+TESS_API tess_status tess_context_leave(tess_context *ctx, tess_status status);
+
+/** Ends the processes of all ranks with this exit code, and does not return; with one rank does
+ *  nothing. For a failure that the other ranks have not heard of. */
+TESS_API void tess_context_abort(tess_context *ctx, int code);
+
 /** What was decided at creation, and why. */
 typedef struct tess_context_info {
     uint32_t struct_size;
@@ -81,6 +99,9 @@ typedef struct tess_context_info {
     const char *device_reason;              /* why this one */
     uint64_t device_memory_limit_bytes;     /* of a device's own memory; 0: it has none */
     const char *device_memory_limit_origin; /* "option", "free memory less a reserve" ...; NULL */
+    int32_t rank;                           /* of this process among n_rank that work together */
+    int32_t n_rank;                         /* 1: alone */
+    const char *comm;                       /* "Open MPI v4.1.4"; NULL: nothing connects them */
 } tess_context_info;
 
 TESS_API TESS_MUST_CHECK tess_status tess_context_get_info(const tess_context *ctx,

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/budget.h"
+#include "runtime/comm.h"
 #include "runtime/device.h"
 #include "runtime/device_memory.h"
 #include "runtime/origin.h"
@@ -93,21 +94,51 @@ static void free_text(tess_context *ctx, char *text)
     }
 }
 
-// Everything that can fail once the context exists.
-static tess_status set_up(tess_context *ctx, const tess_context_config *config)
+// What ranks on one machine would otherwise each take for themselves.
+static void divide_machine(tess_context *ctx, bool has_threads)
 {
-    TESS_TRY(tess_tracer_init(&ctx->tracer, &ctx->heap, config->profile != 0,
-                              config->trace_path != NULL));
-    TESS_TRY(keep_text(ctx, config->trace_path, &ctx->trace_path));
-    TESS_TRY(keep_text(ctx, config->command_line, &ctx->command_line));
-    TESS_TRY(keep_text(ctx, config->command, &ctx->command));
+    const int32_t n = ctx->comm ? ctx->comm->place.n_node_rank : 1;
+    if (n > 1 && !ctx->memory_limit_is_set) {
+        ctx->memory_limit_bytes /= (uint64_t)n;
+        ctx->memory_limit_origin = "80 % of RAM, by ranks of this machine";
+    }
+    // A launcher that binds ranks to cores has divided them.
+    if (n > 1 && !has_threads && ctx->machine.n_core_allowed == ctx->machine.n_core_present) {
+        ctx->n_thread = ctx->n_thread / n > 1 ? ctx->n_thread / n : 1;
+        ctx->n_thread_origin = "cores, by ranks of this machine";
+    }
+}
+
+// Rank 0 speaks for all.
+static void hush(tess_context *ctx)
+{
+    if (!tess_comm_is_first(ctx)) {
+        ctx->log.level = TESS_LOG_ERROR;
+        ctx->progress = NULL;
+    }
+}
+
+static tess_status take_machine(tess_context *ctx, const tess_context_config *config)
+{
     tess_machine_read(&ctx->machine);
     TESS_TRY(tess_budget_threads(&ctx->machine, config->n_thread, &ctx->n_thread,
                                  &ctx->n_thread_origin));
     TESS_TRY(tess_budget_memory(&ctx->machine, config->memory_limit_bytes, &ctx->memory_limit_bytes,
                                 &ctx->memory_limit_origin, &ctx->memory_limit_is_set));
+    divide_machine(ctx, ctx->n_thread_origin != ctx->machine.n_core_origin);
     ctx->host.memory_limit_bytes = ctx->memory_limit_bytes;
     ctx->host.n_thread = ctx->n_thread;
+    return TESS_OK;
+}
+
+static tess_status set_up_own(tess_context *ctx, const tess_context_config *config)
+{
+    const char *trace_path = tess_comm_is_first(ctx) ? config->trace_path : NULL;
+    TESS_TRY(tess_tracer_init(&ctx->tracer, &ctx->heap, config->profile != 0, trace_path != NULL));
+    TESS_TRY(keep_text(ctx, trace_path, &ctx->trace_path));
+    TESS_TRY(keep_text(ctx, config->command_line, &ctx->command_line));
+    TESS_TRY(keep_text(ctx, config->command, &ctx->command));
+    TESS_TRY(take_machine(ctx, config));
     TESS_TRY(tess_pool_create(&ctx->heap, &ctx->log, ctx->n_thread, &ctx->pool));
     const char *isa = config->isa ? config->isa : getenv("TESSERA_ISA");
     if (isa && snprintf(ctx->wanted_isa, sizeof ctx->wanted_isa, "%s", isa) >=
@@ -117,6 +148,14 @@ static tess_status set_up(tess_context *ctx, const tess_context_config *config)
     TESS_TRY(tess_device_budget_init(&ctx->device_budget, config->device_memory_limit_bytes));
     const char *device = config->device ? config->device : getenv("TESSERA_DEVICE");
     return tess_device_choose(ctx, device && *device ? device : "cpu");
+}
+
+// Everything that can fail once the context exists.
+static tess_status set_up(tess_context *ctx, const tess_context_config *config)
+{
+    TESS_TRY(tess_comm_open(ctx, config->comm, config->communicator));
+    hush(ctx);
+    return tess_comm_settle(ctx, set_up_own(ctx, config));
 }
 
 tess_status tess_context_create_with(const tess_context_config *given,
@@ -201,6 +240,7 @@ void tess_context_destroy(tess_context *ctx)
     tess_device_close(&ctx->other);
     tess_device_close(&ctx->cpu);
     tess_pool_destroy(ctx->pool);
+    tess_comm_close(ctx);
     tess_heap_free(&ctx->heap, ctx->profile_text, ctx->profile_bytes, TESS_TAG_CONTEXT);
     free_text(ctx, ctx->trace_path);
     free_text(ctx, ctx->command_line);
@@ -249,7 +289,10 @@ tess_status tess_context_get_info(const tess_context *ctx, tess_context_info *in
                              .memory_limit_origin = ctx->memory_limit_origin,
                              .isa = ctx->isa,
                              .device = ctx->device->info.id,
-                             .device_reason = ctx->device_reason};
+                             .device_reason = ctx->device_reason,
+                             .rank = tess_comm_rank(ctx),
+                             .n_rank = tess_comm_size(ctx),
+                             .comm = ctx->comm ? ctx->comm->place.library : NULL};
     if (ctx->device->budget) {
         all.device_memory_limit_bytes = ctx->device->budget->limit_bytes;
         all.device_memory_limit_origin = ctx->device->budget->origin;

@@ -110,7 +110,8 @@ struct tess_context {
         tess_device device;
         char id[48];
     } opening;
-    tess_device *device; // the chosen one
+    tess_device *device;    // the chosen one
+    struct tess_comm *comm; // runtime/comm.h; NULL: this process is alone
 };
 
 TESS_MUST_CHECK tess_status tess_context_create_with(const tess_context_config *config,

@@ -2,6 +2,7 @@
 
 #include "pin.h"
 #include "tessera/sys/backend.h"
+#include "tessera/sys/comm.h"
 #include "tessera/sys/document.h"
 #include "tessera/sys/format.h"
 #include "tessera/sys/json.h"
@@ -128,3 +129,26 @@ FIELD(tess_backend, finish, 120);
 FIELD(tess_backend, benchmark, 128);
 FIELD(tess_backend, queue_adopt, 136);
 FIELD(tess_backend, stage_name, 144);
+
+// tessera/sys/comm.h
+SIZE(tess_comm_start, 24);
+FIELD(tess_comm_start, struct_size, 0);
+FIELD(tess_comm_start, has_fortran, 4);
+FIELD(tess_comm_start, fortran, 8);
+FIELD(tess_comm_start, communicator, 16);
+SIZE(tess_comm_place, 128);
+FIELD(tess_comm_place, struct_size, 0);
+FIELD(tess_comm_place, rank, 4);
+FIELD(tess_comm_place, n_rank, 8);
+FIELD(tess_comm_place, n_node_rank, 12);
+FIELD(tess_comm_place, library, 16);
+SIZE(tess_comm_module, 64);
+FIELD(tess_comm_module, struct_size, 0);
+FIELD(tess_comm_module, abi, 4);
+FIELD(tess_comm_module, name, 8);
+FIELD(tess_comm_module, join, 16);
+FIELD(tess_comm_module, leave, 24);
+FIELD(tess_comm_module, all_gather, 32);
+FIELD(tess_comm_module, all_gather_v, 40);
+FIELD(tess_comm_module, broadcast, 48);
+FIELD(tess_comm_module, abort, 56);
