@@ -90,6 +90,9 @@ int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
 int xpcs_parse_filter(const cli *c, const char *text, tess_xpcs_data_filter *filter);
 int xpcs_write_filter(FILE *file, const xpcs_job *j);
 
+// Writes the files of the job's fit, parameters first, into a folder.
+int xpcs_write_results(cli *c, xpcs_job *j, const char *folder);
+
 // Options of pictures of the model where none is drawn.
 int xpcs_check_drawing(const cli *c);
 // Pictures of the data at path, or of the model, where that is all that was asked for.
