@@ -181,6 +181,7 @@ int cmd_xpcs_fit(cli *c);
 int cmd_xpcs_inspect(cli *c);
 int cmd_xpcs_plot(cli *c);
 int cmd_xpcs_simulate(cli *c);
+int cmd_xpcs_watch(cli *c);
 
 // "tessera --version": one line, or the build as JSON.
 int cmd_version(int json);

@@ -26,7 +26,7 @@ static void put_word(FILE *file, int *n_word, const char *word)
 // How a computation is cut and watched, not what it finds; by the names of their options.
 static const char without_effect[] =
     "|strategy|fast|chunk-tiles|checkpoint-iterations|max-retries|tile-epochs|chunks|verify|strict|"
-    "force-cpu|no-jit|";
+    "force-cpu|no-jit|pattern|once|poll|settle|patience|alarm|";
 
 int cli_option_decides(const cli *c, const opt_item *item)
 {

@@ -107,33 +107,44 @@ static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
         TEXT("gpu-memory-fraction", xpcs.gpu_memory_fraction, "X",                                 \
              "accepted: see --device-memory-limit")
 
+// How a fit is made, beside the scalars of table xpcs.fit.
+#define FIT_OPTIONS                                                                                \
+    FLAG("static-mode", xpcs.static_mode, "same as --mode static_anisotropic"),                    \
+        FLAG("laminar-flow", xpcs.laminar_flow, "same as --mode laminar_flow"),                    \
+        TEXT("max-iterations", xpcs.max_iterations, "N", "most evaluations; same as --max-nfev"),  \
+        TEXT("tolerance", xpcs.tolerance, "X", "sets ftol, xtol and gtol at once"),                \
+        TEXT("initial-d0", xpcs.starts[0], "X", "start of D0 in Å²/s"),                            \
+        TEXT("initial-alpha", xpcs.starts[1], "X", "start of alpha"),                              \
+        TEXT("initial-d-offset", xpcs.starts[2], "X", "start of D_offset in Å²/s"),                \
+        TEXT("initial-gamma-dot-t0", xpcs.starts[3], "X", "start of gamma_dot_t0 in 1/s"),         \
+        TEXT("initial-beta", xpcs.starts[4], "X", "start of beta"),                                \
+        TEXT("initial-gamma-dot-offset", xpcs.starts[5], "X",                                      \
+             "start of gamma_dot_t_offset in 1/s"),                                                \
+        TEXT("initial-phi0", xpcs.starts[6], "X", "start of phi0 in degrees"),                     \
+        TEXT("fix", xpcs.fixed, "LIST",                                                            \
+             "parameters that are not fitted, such as beta=0,phi0=2.5"),                           \
+        TEXT("bounds", xpcs.bounds, "LIST",                                                        \
+             "how far parameters may go, such as phi0=-45:45,D0=1:1e7; equal bounds fix"),         \
+        TEXT("x-scale", xpcs.x_scale, "LIST",                                                      \
+             "what a step of a parameter is measured by, such as D0=1e4 (default: by the data)"),  \
+        TEXT("contrasts", xpcs.contrasts, "LIST",                                                  \
+             "start of every angle's contrast; its value with --scaling constant"),                \
+        TEXT("offsets", xpcs.offsets, "LIST", "the same of offsets"),                              \
+        FLAG("save-plots", xpcs.save_plots,                                                        \
+             "draw measured, fitted and residual maps of every angle as PNG"),                     \
+        FLAG("save-surfaces", xpcs.save_surfaces, "write fitted_data.npz also beyond 1e7 points"), \
+        FLAG("no-surfaces", xpcs.no_surfaces, "write no fitted_data.npz"),                         \
+        CHOICE("output-format", xpcs.output_format, "yaml|json|npz",                               \
+               "also write the summary homodyne_results.* in this format"),                        \
+        FLAG("force-cpu", xpcs.force_cpu, "same as --device cpu")
+
 static const opt_def fit_options[] = {
     PATH("data-file", 0, xpcs.data_file, PATH_READ, NULL,
          "the data, instead of the operand or the configuration's file_path"),
     PATH("output-dir", 0, xpcs.output_dir, PATH_INTO, NULL, "same as --output"),
-    FLAG("static-mode", xpcs.static_mode, "same as --mode static_anisotropic"),
-    FLAG("laminar-flow", xpcs.laminar_flow, "same as --mode laminar_flow"),
     CHOICE("method", xpcs.method, "nlsq|cmc|both",
            "nlsq fits, cmc samples the posterior around the fit, both writes both"),
-    TEXT("max-iterations", xpcs.max_iterations, "N", "most evaluations; same as --max-nfev"),
-    TEXT("tolerance", xpcs.tolerance, "X", "sets ftol, xtol and gtol at once"),
-    TEXT("initial-d0", xpcs.starts[0], "X", "start of D0 in Å²/s"),
-    TEXT("initial-alpha", xpcs.starts[1], "X", "start of alpha"),
-    TEXT("initial-d-offset", xpcs.starts[2], "X", "start of D_offset in Å²/s"),
-    TEXT("initial-gamma-dot-t0", xpcs.starts[3], "X", "start of gamma_dot_t0 in 1/s"),
-    TEXT("initial-beta", xpcs.starts[4], "X", "start of beta"),
-    TEXT("initial-gamma-dot-offset", xpcs.starts[5], "X", "start of gamma_dot_t_offset in 1/s"),
-    TEXT("initial-phi0", xpcs.starts[6], "X", "start of phi0 in degrees"),
-    TEXT("fix", xpcs.fixed, "LIST", "parameters that are not fitted, such as beta=0,phi0=2.5"),
-    TEXT("bounds", xpcs.bounds, "LIST",
-         "how far parameters may go, such as phi0=-45:45,D0=1:1e7; equal bounds fix"),
-    TEXT("x-scale", xpcs.x_scale, "LIST",
-         "what a step of a parameter is measured by, such as D0=1e4 (default: by the data)"),
-    TEXT("contrasts", xpcs.contrasts, "LIST",
-         "start of every angle's contrast; its value with --scaling constant"),
-    TEXT("offsets", xpcs.offsets, "LIST", "the same of offsets"),
-    FLAG("save-plots", xpcs.save_plots,
-         "draw measured, fitted and residual maps of every angle as PNG"),
+    FIT_OPTIONS,
     FLAG("plot-experimental-data", xpcs.plot_experimental,
          "draw the measured maps and fit nothing; see tessera xpcs plot"),
     FLAG("plot-simulated-data", xpcs.plot_simulated,
@@ -142,16 +153,28 @@ static const opt_def fit_options[] = {
     TEXT("offset", xpcs.offset, "X", "of these maps (default 1)"),
     TEXT("phi-angles", xpcs.phi_angles, "LIST", "angles of these maps in degrees"),
     PLOT_OPTIONS,
-    FLAG("save-surfaces", xpcs.save_surfaces, "write fitted_data.npz also beyond 1e7 points"),
-    FLAG("no-surfaces", xpcs.no_surfaces, "write no fitted_data.npz"),
-    CHOICE("output-format", xpcs.output_format, "yaml|json|npz",
-           "also write the summary homodyne_results.* in this format"),
     SAMPLING_OPTIONS,
     FLAG("strict", xpcs.strict,
          "exit with 1 if the fit or the chains did not converge or have warnings"),
-    FLAG("force-cpu", xpcs.force_cpu, "same as --device cpu"),
     FLAG("no-jit", xpcs.no_jit, "accepted; nothing is compiled at run time"),
     FLAG("version", xpcs.version, "print the version and stop"),
+    DATA_OPTIONS,
+};
+
+static const opt_def watch_options[] = {
+    TEXT("pattern", xpcs.pattern, "GLOB",
+         "names of files to fit, such as 'A*_results.hdf' (default: those that end in .hdf, .h5, "
+         ".hdf5, .nxs, .npz or .txc2)"),
+    FLAG("once", xpcs.once, "fit what is there and not in the table yet, and end"),
+    TEXT("poll", xpcs.poll, "S",
+         "ask the folder this often, seconds; needed where other machines write (default 0.25)"),
+    TEXT("settle", xpcs.settle, "S",
+         "a file is complete that rested so long and can be read (default 0.3)"),
+    TEXT("patience", xpcs.patience, "S",
+         "a file that rests and cannot be fitted so long gets a row that says so (default 60)"),
+    TEXT("alarm", xpcs.alarm, "LIST",
+         "mark fits beyond bounds, such as D0>2e4,alpha_sd>0.1,reduced_chi2>3,quality=poor"),
+    FIT_OPTIONS,
     DATA_OPTIONS,
 };
 
@@ -228,6 +251,24 @@ static const cli_command commands[] = {
                  "tessera xpcs mcmc --config homodyne_config.yaml --method both --n-samples 4000\n"
                  "tessera xpcs mcmc run43.hdf --gap 2e6 -o run43 --nlsq-result run42\n",
      .run = cmd_xpcs_fit},
+    {.name = "xpcs watch",
+     .operands = "FOLDER [--config FILE]",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(watch_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
+     .summary = "fit every file of a folder as soon as it is complete",
+     .output = "folder of the table, the page and the results (default: as of xpcs fit)",
+     .output_role = PATH_INTO,
+     .output_names = "watch.csv|watch.html",
+     .examples = "tessera xpcs watch /data/run7 --gap 2e6 --sigma-mode estimate -o live\n"
+                 "tessera xpcs watch /data/run7 --config run7.yaml -o live "
+                 "--alarm 'reduced_chi2>3,quality=poor'\n"
+                 "tessera xpcs watch /data/run7 --gap 2e6 -o night --once\n",
+     .run = cmd_xpcs_watch},
     {.name = "xpcs simulate",
      .operands = "-o FILE",
      .groups = CLI_ENGINE | CLI_OUTPUT,

@@ -18,6 +18,8 @@
 
 static int is_quiet;
 static int bar_is_drawn;
+static char *captured; // where failures go instead; NULL: nowhere
+static size_t captured_capacity;
 
 void console_init(void)
 {
@@ -99,6 +101,15 @@ void console_note(const char *format, ...)
     free(line);
 }
 
+void console_capture(char *text, size_t capacity)
+{
+    captured = text;
+    captured_capacity = capacity;
+    if (text) {
+        text[0] = '\0';
+    }
+}
+
 int console_fail(int code, const char *format, ...)
 {
     va_list arguments;
@@ -106,6 +117,13 @@ int console_fail(int code, const char *format, ...)
     va_start(arguments, format);
     char *line = make_line(format, arguments);
     va_end(arguments);
+    if (captured) {
+        if (!captured[0]) {
+            snprintf(captured, captured_capacity, "%s", line ? line : no_memory);
+        }
+        free(line);
+        return code;
+    }
     log_json_write(code != 0 ? "error" : "note", NULL, line ? line : no_memory);
     print_line("", line ? line : no_memory);
     free(line);

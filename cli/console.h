@@ -5,6 +5,8 @@
 #include <tessera/base.h>
 #include <tessera/warning.h>
 
+#include <stddef.h>
+
 // Every function of the command that can fail returns an exit code, 0 for success.
 #define CLI_TRY(call)                                                                              \
     do {                                                                                           \
@@ -49,6 +51,9 @@ void console_notes(const char *notes);
 
 // Prints the error line and returns code.
 int console_fail(int code, const char *format, ...) TESS_PRINTF(2, 3);
+
+// While text is not NULL failures are not printed: the first of them is put there.
+void console_capture(char *text, size_t capacity);
 
 // Prints tess_last_error() and returns the exit code of status.
 int console_status(tess_status status);

@@ -395,6 +395,12 @@ int rerun_make_line(cli *c, const tess_document_node *provenance, const tess_doc
                             "not have",
                             path, tess_version());
     }
+    if (strcmp(m.command->name, "xpcs watch") == 0) {
+        return console_fail(65,
+                            "%s: made by a watch, whose fits begin where the last one ended; fit "
+                            "the file with tessera xpcs fit",
+                            path);
+    }
     m.scratch = calloc(1, sizeof *m.scratch);
     if (!m.scratch) {
         return console_fail(71, "out of memory");

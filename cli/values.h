@@ -53,6 +53,13 @@ typedef struct cli_xpcs_values {
     const char *layout;
     const char *filter;
     const char *mode; // of a template
+    // Of a watch.
+    int once;
+    const char *pattern;
+    const char *poll;
+    const char *settle;
+    const char *patience;
+    const char *alarm;
     // Of sampling.
     int cmc_plot_diagnostics;
     int no_warmstart;

@@ -57,7 +57,7 @@ typedef struct xpcs_job {
     tess_xpcs_diagnosis *diagnosis; // owned
 } xpcs_job;
 
-// xpcs fit and xpcs mcmc.
+// xpcs fit, xpcs mcmc and xpcs watch.
 int xpcs_is_fit(const cli *c);
 
 // Reads --config, opens the session with what it says of the machine, and fills the structs of the

@@ -11,7 +11,9 @@
 
 int xpcs_is_fit(const cli *c)
 {
-    return strcmp(c->command->name, "xpcs fit") == 0 || strcmp(c->command->name, "xpcs mcmc") == 0;
+    return strcmp(c->command->name, "xpcs fit") == 0 ||
+           strcmp(c->command->name, "xpcs mcmc") == 0 ||
+           strcmp(c->command->name, "xpcs watch") == 0;
 }
 
 // Keeps the text until the command ends. NULL without memory.

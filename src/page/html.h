@@ -31,6 +31,10 @@ struct tess_html {
 // origin: what the page reports on, for its provenance.
 void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *origin,
                      const char *title);
+// The same of a page that is written again and again: a browser loads it anew after this many
+// seconds; 0: never.
+void tess_html_begin_live(tess_html *html, tess_context *ctx, const tess_origin *origin,
+                          const char *title, int refresh_s);
 void tess_html_destroy(tess_html *html);
 
 typedef enum tess_html_grade {

@@ -55,6 +55,12 @@ static void write_policy(tess_html *html)
 void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *origin,
                      const char *title)
 {
+    tess_html_begin_live(html, ctx, origin, title, 0);
+}
+
+void tess_html_begin_live(tess_html *html, tess_context *ctx, const tess_origin *origin,
+                          const char *title, int refresh_s)
+{
     *html = (tess_html){.ctx = ctx};
     tess_text *texts[] = {&html->text,     &html->head,     &html->badges,
                           &html->warnings, &html->contents, &html->footer};
@@ -66,6 +72,9 @@ void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *orig
                   "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
     write_policy(html);
+    if (refresh_s > 0) {
+        tess_text_printf(&html->head, "<meta http-equiv=\"refresh\" content=\"%d\">\n", refresh_s);
+    }
     write_origin(html, origin);
     tess_html_element(&html->head, "title", title);
     tess_text_add(&html->head, "<style>");

@@ -15,6 +15,7 @@ TEXTS = {
     "help_clifford_bench": ["clifford", "bench", "--help"],
     "help_xpcs": ["help", "xpcs"],
     "help_xpcs_fit": ["help", "xpcs", "fit"],
+    "help_xpcs_watch": ["help", "xpcs", "watch"],
     "help_decode": ["help", "decode"],
     "help_decode_run": ["decode", "run", "--help"],
     "version": ["--version"],

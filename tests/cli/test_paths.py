@@ -69,6 +69,8 @@ LINES = {
                  "--save-plots", "--output-format", "json", "--checkpoint", "new/work", *ENGINE],
     "xpcs mcmc": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
                   "--n-samples", "8", "--n-warmup", "20", "--checkpoint", "new/work", *ENGINE],
+    "xpcs watch": [".", "--once", "--pattern", "r*.hdf", *FIT[1:], "-o", "new/live", "--cache",
+                   "new/cache", *ENGINE],
     "xpcs simulate": ["-o", "new/r.hdf", "--n-angle", "2", "--n-frame", "24", *ENGINE],
     "xpcs inspect": ["run.hdf", *ENGINE],
     "xpcs convert": ["run.hdf", "-o", "new/r.txc2", "--cache", "new/cache", *ENGINE],
