@@ -65,10 +65,15 @@ static int print_simulated(cli *c, const xpcs_job *j)
         return 0;
     }
     if (!c->values.json) {
-        printf("%s: %s, %lld angles of %lld frames, dt %g s, q %g 1/Å, noise %g, seed %lld\n",
-               c->values.output, tess_xpcs_mode_name((tess_xpcs_mode)s->model.mode),
-               (long long)s->n_angle, (long long)s->n_frame, s->model.dt_s, s->q, s->sigma,
-               (long long)s->seed);
+        printf("%s: %s, %lld angles of %lld frames, dt %g s, q %g 1/Å, ", c->values.output,
+               tess_xpcs_mode_name((tess_xpcs_mode)s->model.mode), (long long)s->n_angle,
+               (long long)s->n_frame, s->model.dt_s, s->q);
+        if (s->speckle) {
+            printf("speckle of %lld pixels with %g photons, ", (long long)s->n_pixel, s->photons);
+        } else {
+            printf("noise %g, ", s->sigma);
+        }
+        printf("seed %lld\n", (long long)s->seed);
         return 0;
     }
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
@@ -81,7 +86,12 @@ static int print_simulated(cli *c, const xpcs_job *j)
     tess_json_real(json, "dt_s", s->model.dt_s);
     tess_json_real(json, "gap_angstrom", s->model.gap_angstrom);
     tess_json_real(json, "q", s->q);
-    tess_json_real(json, "sigma", s->sigma);
+    if (s->speckle) {
+        tess_json_real(json, "photons", s->photons);
+        tess_json_int(json, "n_pixel", s->n_pixel);
+    } else {
+        tess_json_real(json, "sigma", s->sigma);
+    }
     tess_json_int(json, "seed", s->seed);
     tess_json_object_end(json);
     const int code = job_print_json(json);

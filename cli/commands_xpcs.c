@@ -278,7 +278,8 @@ static const cli_command commands[] = {
      .output = "write the correlations here: .hdf, .h5 or .txc2",
      .output_endings = ".hdf|.h5|.hdf5|.txc2",
      .examples = "tessera xpcs simulate -o run.hdf --mode static_anisotropic --n-frame 200\n"
-                 "tessera xpcs simulate -o big.txc2 --n-angle 23 --n-frame 2000 --sigma 0.02\n",
+                 "tessera xpcs simulate -o big.txc2 --n-angle 23 --n-frame 2000 --sigma 0.02\n"
+                 "tessera xpcs simulate -o photons.hdf --speckle --photons 0.2 --n-pixel 5000\n",
      .run = cmd_xpcs_simulate},
     {.name = "xpcs inspect",
      .operands = "FILE",

@@ -34,6 +34,13 @@ typedef struct tess_xpcs_simulation {
     const double *offsets;
     const int64_t *bad_frames; /* [n_bad_frame] 1-based: NaN in rows and columns */
     int64_t n_bad_frame;
+    /* Of speckle; in the table. */
+    double photons;  /* mean of a pixel and frame */
+    int64_t n_pixel; /* of an angle */
+    int32_t speckle; /* 1: correlations of photon counts of speckle, noise as in an experiment:
+                        pairs that share a frame have correlated noise. sigma has no part in it.
+                        Always in memory */
+    int32_t reserved;
 } tess_xpcs_simulation;
 
 TESS_API void tess_xpcs_simulation_init(tess_xpcs_simulation *simulation, size_t struct_size);

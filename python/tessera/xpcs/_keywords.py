@@ -165,3 +165,6 @@ class SimulateKeywords(ModelKeywords, total=False):
     spike: float
     nan_fraction: float
     seed: int
+    speckle: bool
+    photons: float
+    n_pixel: int

@@ -206,6 +206,12 @@ static const tess_param simulation_params[] = {
     {"nan_fraction", TESS_PARAM_REAL, FIELD(nan_fraction), 0, 0, 1, NULL, "",
      "share of points that are NaN"},
     {"seed", TESS_PARAM_INT, FIELD(seed), 42, 0, 8388607, NULL, "", "seed of the noise"},
+    {"speckle", TESS_PARAM_FLAG, FIELD(speckle), 0, 0, 1, NULL, "",
+     "correlate photon counts of speckle patterns, as an experiment does, instead of adding noise"},
+    {"photons", TESS_PARAM_REAL, FIELD(photons), 0.1, 1e-6, 20, NULL, "photons",
+     "mean of a pixel and frame; speckle only"},
+    {"n_pixel", TESS_PARAM_INT, FIELD(n_pixel), 5000, 10, 10000000, NULL, "pixels",
+     "pixels of an angle; speckle only"},
 };
 #undef CONFIG
 

@@ -10,6 +10,7 @@
 #include "systems/xpcs/model/grids.h"
 #include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
+#include "systems/xpcs/simulate/speckle.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,6 +182,9 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     static const int32_t stages[] = {TESS_STAGE_XPCS_SIMULATE};
     tess_device *device = NULL;
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "simulation", &device));
+    if (settings.speckle && !device->shares_host_memory && !ctx->device_is_auto) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "speckle is made by the CPU alone; leave the device to it");
+    }
     simulation *s = tess_heap_alloc_zero(&ctx->heap, sizeof *s, TESS_TAG_PLAN, "simulation");
     if (!s) {
         return TESS_E_MEMORY;
@@ -351,8 +355,12 @@ static tess_status make_data(simulation *s, tess_xpcs_data *data, int32_t in_mem
     data->info.keep_t0 = s->settings.model.keep_t0;
     data->info.end_frame = s->settings.n_frame;
     data->fingerprint = fingerprint(s);
-    if (in_memory) {
+    if (in_memory || s->settings.speckle) {
         TESS_TRY(check_room(s, data));
+    }
+    if (s->settings.speckle) {
+        TESS_TRY(tess_xp_data_take_records(data));
+        return tess_xp_speckle_put(s->ctx, &s->settings, s->theta, s->angles, s->is_bad, data);
     }
     TESS_TRY(measure_all(s, data));
     return in_memory ? keep(s, data) : TESS_OK;
