@@ -12,6 +12,23 @@ static tess_context *volatile watched;
 static volatile sig_atomic_t caught;
 static volatile sig_atomic_t pipe_closed;
 static struct timespec limited; // when the time limit began
+static time_t told;             // when the first SIGTERM came
+
+// A batch system tells every process of a job, and srun or the job's script tells the run again:
+// one order, for which the work is kept. Whoever means another one waits this long.
+enum { SAME_ORDER_S = 5 };
+
+static int is_same_order(int number)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (number != SIGTERM || caught != SIGTERM) {
+        told = number == SIGTERM ? now.tv_sec : told;
+        return 0;
+    }
+    return now.tv_sec - told < SAME_ORDER_S;
+}
 
 // A closed pipe cancels too, so that temporary files are removed; it may come again with every
 // message that is still written, hence it never ends the process by itself.
@@ -24,6 +41,10 @@ static void on_signal(int number)
     }
     // Whoever stops a run whose time is up does not stop it twice.
     if (number == SIGALRM && (!ctx || caught)) {
+        return;
+    }
+    const int is_same = is_same_order(number);
+    if (ctx && is_same) {
         return;
     }
     if (!ctx || (number != SIGPIPE && caught && caught != SIGALRM)) {

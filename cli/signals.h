@@ -1,5 +1,6 @@
-// Signals: the first INT or TERM stops at the next tile, the second at once; USR1 asks for a
-// checkpoint. They are in place before any work, whatever the command.
+// Signals: the first INT or TERM stops at the next tile, the second at once, but for a TERM that
+// only repeats one; USR1 asks for a checkpoint. They are in place before any work, whatever the
+// command.
 #ifndef TESSERA_CLI_SIGNALS_H
 #define TESSERA_CLI_SIGNALS_H
 

@@ -107,3 +107,18 @@ def test_second_signal_stops_at_once(tessera, big):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=5)
     assert process.returncode == 143
+
+
+def test_a_repeated_term_is_one_order(tessera, tmp_path, big):
+    """A batch system tells all processes of a job, and srun or the script tells them again."""
+    big(LARGE, fortran_order=True)
+    words = [*KEPT, f"--tile-epochs={LARGE // 2}", "--progress=json"]
+    process = tessera.popen(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()
+    time.sleep(0.2)
+    for _ in range(3):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+    _, messages = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert "to continue, run" in messages
