@@ -75,6 +75,13 @@ struct cli {
 // Finds the command in argv, parses its options, runs it. argv[0] is the program. Exit code.
 int cli_execute(int argc, char **argv);
 
+// The longest match of one or two leading words; *n_word says how many it took. NULL: none.
+const cli_command *cli_match_command(int argc, char **argv, int *n_word);
+
+// Fills the values and operands of c->command from the words behind its name, each checked by
+// itself; c->operands has room for argc. Exit code.
+int cli_parse(cli *c, int argc, char **argv);
+
 // Every command, in the order of the help.
 const cli_command *cli_commands(int64_t *n_command);
 
@@ -117,6 +124,10 @@ int cli_print_table(cli *c);
 
 // Prints the error with a pointer to the command's --help; returns 2.
 int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);
+
+// Text as the result: into the file that -o names, else on stdout; with --json an object of the
+// schema that holds it. stage: as of tess_text_save(). Exit code.
+int cli_write_text(cli *c, const char *schema, const char *stage, const char *text);
 
 // Numbers joined by commas; free() *out. Exit code.
 int cli_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n);
@@ -170,8 +181,10 @@ int cmd_device(cli *c);
 int cmd_diff(cli *c);
 int cmd_help(cli *c);
 int cmd_info(cli *c);
+int cmd_pbs(cli *c);
 int cmd_rerun(cli *c);
 int cmd_selftest(cli *c);
+int cmd_slurm(cli *c);
 int cmd_sysinfo(cli *c);
 int cmd_try(cli *c);
 const tess_param_table *try_params(void);

@@ -2,6 +2,7 @@
 // writes.
 
 #include "clifford.h"
+#include "member.h"
 
 #include <tessera/sys/document.h>
 
@@ -9,19 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tess_document_node *member(const tess_document_node *node, const char *key)
-{
-    const tess_document_entry *e = node && node->kind == TESS_DOCUMENT_MAPPING ? node->first : NULL;
-    while (e && strcmp(e->key, key) != 0) {
-        e = e->next;
-    }
-    return e ? e->value : NULL;
-}
-
 static int check_text(const char *path, const tess_document_node *root, const char *key,
                       const char *wanted)
 {
-    const tess_document_node *found = member(root, key);
+    const tess_document_node *found = document_member(root, key);
     if (!found || found->kind != TESS_DOCUMENT_SCALAR || strcmp(found->text, wanted) != 0) {
         return console_fail(
             65,
@@ -35,7 +27,7 @@ static int check_text(const char *path, const tess_document_node *root, const ch
 // A number of a row, NAN where there is none.
 static double real_of(const tess_document_node *row, const char *key)
 {
-    const tess_document_node *found = member(row, key);
+    const tess_document_node *found = document_member(row, key);
     char *end = NULL;
     const double value = found ? strtod(found->text, &end) : (double)NAN;
     return found && end != found->text && *end == '\0' ? value : (double)NAN;
@@ -70,7 +62,7 @@ int clifford_peer_read(cli *c, const char *path, const char *operation, const ch
     code = code ? code : check_text(path, root, "op", operation);
     code = code ? code : check_text(path, root, "metric", signs);
     code = code ? code : check_text(path, root, "dtype", dtype);
-    code = code ? code : read_rows(path, member(root, "rows"), peer);
+    code = code ? code : read_rows(path, document_member(root, "rows"), peer);
     tess_document_destroy(document);
     return code;
 }

@@ -98,30 +98,6 @@ static int print_defaults(FILE *file)
     return for_each_table(NULL, NULL, print_yaml, &out);
 }
 
-// The file itself, or with --json the same as an object: what was written, and where.
-static int write_defaults(cli *c, const char *text)
-{
-    const char *path = c->values.output;
-    tess_json *json = NULL;
-
-    if (path) {
-        CLI_CALL(tess_text_save(c->ctx, path, "config", text, c->values.overwrite));
-    }
-    if (!c->values.json) {
-        fputs(path ? "" : text, stdout);
-        return 0;
-    }
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.config.init/1");
-    tess_json_text(json, "path", path);
-    tess_json_text(json, "text", text);
-    tess_json_object_end(json);
-    const int code = job_print_json(json);
-    tess_json_destroy(json);
-    return code;
-}
-
 int cmd_config_init(cli *c)
 {
     char *text = NULL;
@@ -136,7 +112,7 @@ int cmd_config_init(cli *c)
     if (fclose(file) != 0 && code == 0) {
         code = console_fail(71, "out of memory");
     }
-    code = code ? code : write_defaults(c, text);
+    code = code ? code : cli_write_text(c, "tessera.config.init/1", "config", text);
     free(text);
     return code;
 }

@@ -1,26 +1,21 @@
 // tessera rerun: does again what made a file, and compares.
 
+#include "child.h"
 #include "diff.h"
 #include "info.h"
 #include "job.h"
 #include "rerun.h"
-#include "signals.h"
 #include "text.h"
 
 #include <tessera/device.h>
 #include <tessera/io.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { ALL_BAD = 5 }; // autoreject: every epoch is bad, and what was asked for is written
 
@@ -58,10 +53,6 @@ static int make_folder(const cli *c, char folder[PATH_MAX])
 // result is not asked for here.
 static int run_line(cli *c, const rerun_line *line)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t child = 0;
-    int state = 0;
-
     char *text = text_command_line(line->n_word, line->words);
     console_note("running: %s", text ? text : line->words[1]);
     free(text);
@@ -72,21 +63,7 @@ static int run_line(cli *c, const rerun_line *line)
         words[line->n_word] = quiet;
         words[line->n_word + 1] = NULL;
     }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    signals_watch(c->ctx);
-    const int failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) {
-        return console_fail(71, "cannot start the command: %s", strerror(failed));
-    }
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
-    }
-    signals_watch(NULL);
-    if (WIFSIGNALED(state)) {
-        return console_fail(70, "the command was ended by signal %d", WTERMSIG(state));
-    }
-    return WEXITSTATUS(state);
+    return child_run(c, words, -1);
 }
 
 static int inputs_differ(const diff *d)

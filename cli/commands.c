@@ -133,7 +133,8 @@ static const char *heading_of(const tess_param_table *table)
                     {"xpcs.fit", "Fit"},
                     {"xpcs.simulate", "Simulation"},
                     {"diff", "Tolerance"},
-                    {"try", "Comparison"}};
+                    {"try", "Comparison"},
+                    {"batch", "Job"}};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
         if (strcmp(table->name, headings[i].name) == 0) {
             return headings[i].heading;

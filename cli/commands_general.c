@@ -1,5 +1,6 @@
 // Commands that belong to no system, and their options.
 
+#include "batch.h"
 #include "commands.h"
 #include "diff.h"
 
@@ -29,6 +30,23 @@ static const opt_def try_options[] = {
     FLAG("twice", try_script.twice, "run the original twice, to see how far it is from itself"),
     FLAG("html", try_script.html, "print a page for a browser on stdout"),
 };
+// Of slurm and pbs, which call the same thing partition and queue.
+#define BATCH_OPTIONS(queue)                                                                       \
+    TEXT("job-name", batch.job_name, "NAME", "name of the job (default: the command's)"),          \
+        TEXT("time", batch.time, "LIMIT",                                                          \
+             "time limit, as HH:MM:SS, D-HH:MM:SS or minutes (default 01:00:00)"),                 \
+        TEXT(queue, batch.partition, "NAME", "where to run (default: the cluster's)"),             \
+        TEXT("account", batch.account, "NAME", "who pays (default: the cluster's)"),               \
+        TEXT("work", batch.work, "DIR",                                                            \
+             "folder of checkpoints, on a file system that all nodes see (default tessera-work)"), \
+        TEXT("each", batch.each, "LIST",                                                           \
+             "an array job: a task for each of these values, separated by commas, which {} in "    \
+             "the command stands for"),                                                            \
+        FLAG("per-subject", batch.per_subject,                                                     \
+             "of autoreject study: an array job, a task for each subject, then the group's "       \
+             "report")
+static const opt_def slurm_options[] = {BATCH_OPTIONS("partition")};
+static const opt_def pbs_options[] = {BATCH_OPTIONS("queue")};
 static const opt_def help_options[] = {
     FLAG("all", all, "print the help of every command"),
     FLAG("markdown", markdown, "with --all: as Markdown"),
@@ -123,6 +141,44 @@ static const cli_command commands[] = {
                  "tessera try --only ours --time-limit 600 notebook.ipynb\n"
                  "tessera try --html clean.py > clean.html\n",
      .run = cmd_try},
+    {.name = "slurm",
+     .operands = "COMMAND [ARGUMENT...]",
+     .min_operand = 1,
+     .max_operand = CLI_ANY_OPERAND,
+     .passes_words = 1,
+     .operand_roles = {PATH_NONE, PATH_NONE},
+     .groups = CLI_OUTPUT,
+     OWN_OPTIONS(slurm_options),
+     .params = {batch_params},
+     .summary =
+         "print a SLURM script that runs a command, keeps its work before the time limit and goes "
+         "on",
+     .output = "write the script here instead",
+     .output_endings = CLI_ANY_ENDING,
+     .examples =
+         "tessera slurm --time 04:00:00 xpcs fit big.txc2 --gap 2e6 -o big > job.sh && sbatch "
+         "job.sh\n"
+         "tessera slurm --shards 8 -o job.sh xpcs mcmc big.txc2 --gap 2e6 -o draws\n"
+         "tessera slurm --each a,b,c decode run {}.npz -o {}.h5\n",
+     .run = cmd_slurm},
+    {.name = "pbs",
+     .operands = "COMMAND [ARGUMENT...]",
+     .min_operand = 1,
+     .max_operand = CLI_ANY_OPERAND,
+     .passes_words = 1,
+     .operand_roles = {PATH_NONE, PATH_NONE},
+     .groups = CLI_OUTPUT,
+     OWN_OPTIONS(pbs_options),
+     .params = {batch_params},
+     .summary =
+         "print a PBS script that runs a command, keeps its work before the time limit and goes on",
+     .output = "write the script here instead",
+     .output_endings = CLI_ANY_ENDING,
+     .examples =
+         "tessera pbs --time 04:00:00 decode run day.nwb -o day.h5 > job.sh && qsub job.sh\n"
+         "tessera pbs --per-subject -o job.sh autoreject study bids -o clean && bash "
+         "job.sh\n",
+     .run = cmd_pbs},
     {.name = "config init",
      .groups = CLI_OUTPUT,
      .summary = "print a configuration file with every setting and its default",

@@ -1,6 +1,7 @@
 // Compares documents member by member: results in JSON, and the provenance of any two files.
 
 #include "diff.h"
+#include "member.h"
 
 #include <tessera/device.h>
 #include <tessera/io.h>
@@ -76,16 +77,6 @@ static void compare_scalars(walk *w, const char *path, const tess_document_node 
     }
 }
 
-static const tess_document_node *child_of(const tess_document_node *node, const char *key)
-{
-    for (const tess_document_entry *e = node ? node->first : NULL; e; e = e->next) {
-        if (e->key && strcmp(e->key, key) == 0) {
-            return e->value;
-        }
-    }
-    return NULL;
-}
-
 static void compare_nodes(walk *w, const char *path, const tess_document_node *a,
                           const tess_document_node *b);
 
@@ -95,7 +86,7 @@ static void compare_mappings(walk *w, const char *path, const tess_document_node
     char inner[PATH_CHARS];
 
     for (const tess_document_entry *e = a->first; e; e = e->next) {
-        const tess_document_node *other = child_of(b, e->key);
+        const tess_document_node *other = document_member(b, e->key);
         snprintf(inner, sizeof inner, "%.180s%s%.60s", path, path[0] ? "." : "", e->key);
         if (is_of_the_run(e->key)) {
             continue;
@@ -108,7 +99,7 @@ static void compare_mappings(walk *w, const char *path, const tess_document_node
         }
     }
     for (const tess_document_entry *e = b->first; e; e = e->next) {
-        if (!is_of_the_run(e->key) && !child_of(a, e->key)) {
+        if (!is_of_the_run(e->key) && !document_member(a, e->key)) {
             snprintf(inner, sizeof inner, "%.180s%s%.60s", path, path[0] ? "." : "", e->key);
             add_difference(w, inner, "nothing", kind_text(e->value), DIFF_ONLY_B);
         }
@@ -119,9 +110,9 @@ static void compare_mappings(walk *w, const char *path, const tess_document_node
 static void compare_numbers(walk *w, const char *path, const tess_document_node *a,
                             const tess_document_node *b)
 {
-    const tess_document_node *channels = w->owner ? child_of(w->owner, "channels") : NULL;
+    const tess_document_node *channels = w->owner ? document_member(w->owner, "channels") : NULL;
     const int is_of_channels = channels && channels != a && channels->n_child == a->n_child;
-    const diff_names names = {channels, child_of(w->root, "channel_names")};
+    const diff_names names = {channels, document_member(w->root, "channel_names")};
     diff_row *row = diff_add_row(w->d, w->prefix, path);
 
     if (row) {

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The longest match of one or two leading words; *n_word says how many it took.
-static const cli_command *match_command(int argc, char **argv, int *n_word)
+const cli_command *cli_match_command(int argc, char **argv, int *n_word)
 {
     char name[96];
 
@@ -111,28 +110,37 @@ static int open_log(const cli *c)
     return 0;
 }
 
-static int run_command(cli *c, int argc, char **argv)
+int cli_parse(cli *c, int argc, char **argv)
 {
     char hint[128];
+
+    snprintf(hint, sizeof hint, "tessera %s", c->command->name);
+    cli_build_options(c, c->command);
+    CLI_TRY(opt_parse(&c->options, argc, argv, hint, c->operands, &c->n_operand));
+    if (c->values.help) {
+        return 0;
+    }
+    CLI_TRY(settings_check_flags(&c->run));
+    for (int i = 0; i < CLI_MAX_TABLE; i++) {
+        CLI_TRY(settings_check_flags(&c->system[i]));
+    }
+    return check_operands(c);
+}
+
+static int run_command(cli *c, int argc, char **argv)
+{
     const cli_command *command = c->command;
 
     if (!command->run) {
         return console_fail(69, "%s is not in this version (%s) yet: %s", command->name,
                             tess_version(), command->summary);
     }
-    snprintf(hint, sizeof hint, "tessera %s", command->name);
-    cli_build_options(c, command);
-    CLI_TRY(opt_parse(&c->options, argc, argv, hint, c->operands, &c->n_operand));
+    CLI_TRY(cli_parse(c, argc, argv));
     if (c->values.help) {
         cli_print_command_help(stdout, c, command);
         return 0;
     }
     console_set_quiet(c->values.quiet);
-    CLI_TRY(settings_check_flags(&c->run));
-    for (int i = 0; i < CLI_MAX_TABLE; i++) {
-        CLI_TRY(settings_check_flags(&c->system[i]));
-    }
-    CLI_TRY(check_operands(c));
     CLI_TRY(warnings_init(c));
     session_paths(c);
     CLI_TRY(paths_check(c));
@@ -192,7 +200,7 @@ int cli_execute(int argc, char **argv)
     if (argv[first][0] == '-') {
         return run_bare_options(argc - first, argv + first);
     }
-    const cli_command *command = match_command(argc - first, argv + first, &n_word);
+    const cli_command *command = cli_match_command(argc - first, argv + first, &n_word);
     if (!command) {
         return unknown_command(argc - first, argv + first);
     }

@@ -3,6 +3,7 @@
 
 #include "rerun.h"
 
+#include "member.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -50,24 +51,15 @@ void rerun_free_line(rerun_line *line)
     line->n_word = 0;
 }
 
-static const tess_document_node *member(const tess_document_node *node, const char *key)
-{
-    const tess_document_entry *e = node && node->kind == TESS_DOCUMENT_MAPPING ? node->first : NULL;
-    while (e && strcmp(e->key, key) != 0) {
-        e = e->next;
-    }
-    return e ? e->value : NULL;
-}
-
 // What the provenance knows of an input of this name; NULL: nothing.
 static const tess_document_node *input_of(const maker *m, const char *name)
 {
-    const tess_document_node *inputs = member(m->provenance, "inputs");
+    const tess_document_node *inputs = document_member(m->provenance, "inputs");
 
     for (const tess_document_entry *e = inputs && inputs->kind == TESS_DOCUMENT_LIST ? inputs->first
                                                                                      : NULL;
          e; e = e->next) {
-        const tess_document_node *found = member(e->value, "name");
+        const tess_document_node *found = document_member(e->value, "name");
         if (found && strcmp(found->text, name) == 0) {
             return e->value;
         }
@@ -94,8 +86,8 @@ static int find_moved(const maker *m, const char *name, char found[PATH_MAX])
 // A word of the command line as typed that ends in this name, if it is still there.
 static int find_typed(const maker *m, const char *name, char found[PATH_MAX])
 {
-    const tess_document_node *here = member(m->provenance, "command_line");
-    const tess_document_node *typed = here ? here : member(m->beside, "command_line");
+    const tess_document_node *here = document_member(m->provenance, "command_line");
+    const tess_document_node *typed = here ? here : document_member(m->beside, "command_line");
     const size_t n = strlen(name);
     struct stat there;
 
@@ -124,7 +116,7 @@ static int find_beside(const maker *m, const char *name, char found[PATH_MAX])
 static int check_size(const maker *m, const char *name, const char *found)
 {
     const tess_document_node *input = input_of(m, name);
-    const tess_document_node *bytes = input ? member(input, "bytes") : NULL;
+    const tess_document_node *bytes = input ? document_member(input, "bytes") : NULL;
     struct stat there;
 
     if (bytes && stat(found, &there) == 0 && S_ISREG(there.st_mode) &&
@@ -230,14 +222,14 @@ static int writes_such(const opt_item *item, const char *name)
 // A name that both take: what the file says it is decides.
 static int is_log(const maker *m, const opt_item *item)
 {
-    const tess_document_node *stage = member(m->provenance, "stage");
+    const tess_document_node *stage = document_member(m->provenance, "stage");
     return strcmp(item->name, "log") == 0 && stage && strcmp(stage->text, "autoreject.log") == 0;
 }
 
 // Files that no run of a command leaves again, bit for bit.
 static int refuse_pages(const maker *m)
 {
-    const tess_document_node *stage = member(m->provenance, "stage");
+    const tess_document_node *stage = document_member(m->provenance, "stage");
     const int is_page =
         text_ends_with(m->path, ".html") || (stage && text_ends_with(stage->text, ".report"));
 
@@ -373,7 +365,7 @@ static int add_words(maker *m, const tess_document_node *words, int n_name)
 int rerun_make_line(cli *c, const tess_document_node *provenance, const tess_document_node *beside,
                     const char *path, const char *folder, rerun_line *line)
 {
-    const tess_document_node *words = member(provenance, "command");
+    const tess_document_node *words = document_member(provenance, "command");
     maker m = {.c = c,
                .provenance = provenance,
                .beside = beside,

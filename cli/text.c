@@ -154,6 +154,17 @@ char *text_command_line(int argc, char *const *argv)
     return line;
 }
 
+void text_print_word(FILE *file, const char *word)
+{
+    char *text = malloc(4 * strlen(word) + 3);
+
+    if (text) {
+        *append_word(text, word) = '\0';
+        fputs(text, file);
+    }
+    free(text);
+}
+
 void text_yaml_number(char *text, size_t capacity)
 {
     char *exponent = strpbrk(text, "eE");

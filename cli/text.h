@@ -36,4 +36,7 @@ FILE *text_open_file(const char *path);
 // The words as one line for a POSIX shell; free() it. NULL without memory.
 char *text_command_line(int argc, char *const *argv);
 
+// One word for a POSIX shell, safe for any text.
+void text_print_word(FILE *file, const char *word);
+
 #endif

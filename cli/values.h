@@ -129,6 +129,17 @@ typedef struct cli_try_values {
     const char *original_python;
 } cli_try_values;
 
+// Options of 'slurm' and 'pbs' that are not in their parameter table.
+typedef struct cli_batch_values {
+    int per_subject;
+    const char *job_name;
+    const char *time;
+    const char *partition;
+    const char *account;
+    const char *each;
+    const char *work;
+} cli_batch_values;
+
 // Options that are not in a parameter table. Absent ones are 0 or NULL.
 typedef struct cli_values {
     int help;
@@ -196,6 +207,7 @@ typedef struct cli_values {
     cli_clifford_values clifford;
     cli_study_values study;
     cli_try_values try_script;
+    cli_batch_values batch;
 } cli_values;
 
 #endif

@@ -1,5 +1,6 @@
 // Options of sampling, and where another fit ended.
 
+#include "member.h"
 #include "xpcs.h"
 
 #include "job.h"
@@ -144,16 +145,6 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
     return 0;
 }
 
-static const tess_document_node *child(const tess_document_node *node, const char *key)
-{
-    for (const tess_document_entry *e = node ? node->first : NULL; e; e = e->next) {
-        if (e->key && strcmp(e->key, key) == 0) {
-            return e->value;
-        }
-    }
-    return NULL;
-}
-
 static double number_of(const tess_document_node *node)
 {
     char *end = NULL;
@@ -164,8 +155,8 @@ static double number_of(const tess_document_node *node)
 // Values of parameters.json as starts. Those that are given on the command line stay.
 static int take_values(cli *c, xpcs_job *j, const char *path, const tess_document_node *root)
 {
-    const tess_document_node *all = child(root, "parameters");
-    const double chi2 = number_of(child(root, "reduced_chi_squared"));
+    const tess_document_node *all = document_member(root, "parameters");
+    const double chi2 = number_of(document_member(root, "reduced_chi_squared"));
     int64_t n = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
 
@@ -175,7 +166,7 @@ static int take_values(cli *c, xpcs_job *j, const char *path, const tess_documen
         return 0;
     }
     for (int64_t k = 0; k < n; k++) {
-        const double x = number_of(child(child(all, params[k].name), "value"));
+        const double x = number_of(document_member(document_member(all, params[k].name), "value"));
         if (!isfinite(x)) {
             return console_fail(65, "%s: has no value of %s; give a folder of results of mode %s",
                                 path, params[k].name,

@@ -85,6 +85,8 @@ LINES = {
     "sysinfo": ENGINE,
     "selftest": ENGINE,
     "rerun": ["result.h5", "-o", "new/again.h5"],
+    "slurm": ["-o", "new/job.sh", "--mem", "1G", "autoreject", "ptp", "any.npy"],
+    "pbs": ["-o", "new/job.sh", "--mem", "1G", "autoreject", "ptp", "any.npy"],
     "config init": ["-o", "new/c.yaml"],
     "config show": ENGINE,
 }
@@ -451,8 +453,8 @@ def test_everything_written_says_what_made_it(command, inputs):
             assert any(n.startswith(word) for n in new), f"{word} was not written"
     for name in new:
         # Of a cache: numbers alone, as the original reads them. Of BIDS: tables without comments,
-        # of which dataset_description.json says who made them.
-        if name.endswith(("_list.txt", ".tsv")):
+        # of which dataset_description.json says who made them. Scripts are for another program.
+        if name.endswith(("_list.txt", ".tsv", ".sh")):
             continue
         result = inputs("info", name, "--json")
         assert result.returncode == 0, (name, result.stderr)
@@ -498,7 +500,9 @@ def injected(inputs, fault, *words):
 
 
 # What a rerun writes, the command that it runs writes.
-FULL = [n for n in LINES if n not in SLOW | {"clifford bench", "clifford check", "rerun"}]
+# slurm and pbs write as config init does, and hand words at the end of the line on.
+FULL = [n for n in LINES if n not in SLOW | {"clifford bench", "clifford check", "rerun", "slurm",
+                                             "pbs"}]
 
 
 def forced(command):
