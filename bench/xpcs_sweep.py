@@ -11,7 +11,8 @@ the best of many full starts; a fit counts as wrong if its chi2 is higher by mor
 says how true parameters are drawn: rates that leave a signal, amplitudes log-uniform within the
 bounds, or everything uniform there (most such data have no signal at all).
 
-coverage: how many of the 95 % intervals of each parameter hold its true value.
+coverage: how many of the 95 % intervals of each parameter hold its true value; the speckle cases
+(`xpcs_speckle.py`) with noise independent and with noise frames.
 
 sbc: simulation-based calibration of the sampler, static and laminar (`xpcs_calibration.py`).
 """
@@ -25,6 +26,7 @@ from multiprocessing import Pool
 
 import numpy as np
 import xpcs_calibration
+import xpcs_speckle
 
 from tessera import xpcs
 
@@ -141,7 +143,10 @@ def run_minima(pool, options):
 
 
 def run_coverage(pool, options):
-    for name in options.case or CASES:
+    for name in options.case or (*CASES, *xpcs_speckle.CASES):
+        if name in xpcs_speckle.CASES:
+            xpcs_speckle.run(pool, name, options)
+            continue
         tasks = [(name, options.seed + k) for k in range(options.count)]
         held = 100 * np.mean(pool.map(try_case, tasks, chunksize=4), axis=0)
         print(f"{name}: " + ", ".join(f"{k} {x:.1f} %" for k, x in zip(NAMES, held, strict=True)))
@@ -154,7 +159,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--law", choices=("physical", "log", "uniform"), default="physical")
     parser.add_argument("--starts", type=int, default=64, help="full starts to compare with")
-    parser.add_argument("--case", action="append", choices=tuple(CASES), help="of coverage")
+    cases = (*CASES, *xpcs_speckle.CASES)
+    parser.add_argument("--case", action="append", choices=cases, help="of coverage")
     parser.add_argument("--frames", type=int, default=24, help="of sbc")
     parser.add_argument("--surrogate", choices=("auto", "off", "on"), default="auto", help="of sbc")
     options = parser.parse_args()

@@ -152,6 +152,10 @@ static int run_fit(cli *c, xpcs_job *j)
     if (c->values.xpcs.plot_experimental) {
         return xpcs_draw(c, j, folder, path);
     }
+    if (j->method != XPCS_NLSQ && j->fit_config.noise == 1) {
+        return cli_usage_error(c, "noise frames is for errors of fits, the posterior takes points "
+                                  "as independent: draw with --noise independent, or do not draw");
+    }
     take_checkpoints(c, j);
     CLI_TRY(xpcs_take_draws_checkpoints(c, j));
     CLI_TRY(job_check_options(c));

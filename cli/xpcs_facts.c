@@ -190,6 +190,11 @@ static void print_lines(const xpcs_job *j, const char *folder)
            tess_xpcs_quality_name((tess_xpcs_quality)r->quality),
            r->sigma_is_default ? " (sigma is a default)" : "");
     print_sigma(r);
+    if (r->noise_photons > 0) {
+        printf("noise          as of %.3g pixels with %.3g photons a frame; errors hold for points "
+               "that share frames\n",
+               r->noise_pixels, r->noise_photons);
+    }
     printf("time           %.3f s, %s, %.3g points/s\n\n", r->seconds[4],
            tess_strategy_name((tess_strategy)r->strategy), r->points_per_s);
     print_parameters(r);

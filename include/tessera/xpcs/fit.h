@@ -98,7 +98,8 @@ typedef struct tess_xpcs_fit_config {
     double shear_exponent;   /* p, 1 */
     double shear_phi0;       /* degrees; NaN: that of the start */
     int32_t shear_normalize; /* 1: their mean is 1 */
-    int32_t reserved;
+    int32_t noise;           /* choice: independent frames (points that share a frame, or speckles,
+                                have correlated noise: errors and intervals of a linear loss) */
 } tess_xpcs_fit_config;
 
 TESS_API void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size);

@@ -134,6 +134,8 @@ typedef struct tess_xpcs_result_info {
                                      chi2 leaves possible */
     const double *interval_upper;
     const int32_t *interval_kind; /* [n_param] tess_xpcs_interval */
+    double noise_pixels;          /* with noise frames: what the residuals look like, on average */
+    double noise_photons;         /* likewise, of a pixel and frame; 0: noise is independent */
 } tess_xpcs_result_info;
 
 TESS_API const tess_xpcs_result_info *tess_xpcs_result_get_info(const tess_xpcs_result *result);

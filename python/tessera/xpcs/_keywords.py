@@ -45,6 +45,7 @@ class FitKeywords(ModelKeywords, total=False):
     precision: Literal["f64", "mixed"]
     strategy: Literal["auto", "standard", "large", "chunked", "streaming"]
     uncertainty: Literal["covariance", "block_bootstrap", "profile", "auto"]
+    noise: Literal["independent", "frames"]
     absolute_sigma: bool
     compat_xtol: bool
     shear_weights: bool

@@ -345,10 +345,8 @@ static tess_status fill_explicit(errors *x)
     return TESS_OK;
 }
 
-// Infinite where nothing is known, then deviations and correlations.
-static void conclude(errors *x)
+void tess_xp_covariance_conclude(tess_xpcs_result *r)
 {
-    tess_xpcs_result *r = x->result;
     const int64_t n = r->info.n_angle;
     const int64_t m = r->info.n_covariance;
     for (int64_t i = 0; i < m; i++) {
@@ -385,7 +383,7 @@ tess_status tess_xp_covariance_fill(const tess_xp_engine *engine, tess_xpcs_resu
     const tess_status status =
         tess_xp_step_is_robust(engine) ? fill_explicit(&x) : fill_reduced(&x);
     if (status == TESS_OK) {
-        conclude(&x);
+        tess_xp_covariance_conclude(result);
     }
     if (x.block) {
         tess_heap_free(&engine->ctx->heap, x.block, x.block_bytes, TESS_TAG_SCRATCH);

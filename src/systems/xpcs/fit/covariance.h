@@ -10,6 +10,10 @@
 TESS_MUST_CHECK tess_status tess_xp_covariance_fill(const tess_xp_engine *engine,
                                                     tess_xpcs_result *result);
 
+// From the covariance and the statuses: infinite where nothing is known, then deviations and
+// correlations.
+void tess_xp_covariance_conclude(tess_xpcs_result *result);
+
 // Inverse [n][n] of a symmetric matrix that should be positive definite, by its eigenvectors after
 // scaling to a unit diagonal, without the directions that cannot be told: errors of parameters that
 // have no part in these hold whatever the others are; the others are marked. matrix is used up;

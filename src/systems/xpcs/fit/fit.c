@@ -6,6 +6,7 @@
 #include "runtime/work.h"
 #include "systems/xpcs/fit/covariance.h"
 #include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/frames.h"
 #include "systems/xpcs/fit/identity.h"
 #include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
@@ -354,6 +355,9 @@ static tess_status make_result(fit *f)
     fill_params(f);
     TESS_TRY(tess_xp_covariance_fill(&f->engine, f->result));
     fill_intervals(f);
+    if (f->problem.config.noise == 1) {
+        TESS_TRY(tess_xp_frames_apply(&f->engine, f->result));
+    }
     TESS_TRY(tess_xp_quality_judge(&f->engine, f->result));
     TESS_TRY(fill_texts(f));
     fill_times(f);

@@ -224,6 +224,25 @@ static tess_status mask(tess_xp_problem *p)
 
 static const char *const names_of_losses[] = {"linear", "soft_l1", "huber", "cauchy", "arctan"};
 
+static tess_status check_noise(const tess_xp_problem *p)
+{
+    if (p->config.loss != TESS_XPCS_LOSS_LINEAR) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames goes with loss linear alone, not with %s",
+                  names_of_losses[p->config.loss]);
+    }
+    if (p->config.sigma_mode == TESS_XPCS_SIGMA_DATASET) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames does not go with sigma_mode dataset; use constant, "
+                                 "estimate or per_lag");
+    }
+    if (p->data->info.n_frame > TESS_XP_FRAMES_MOST) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "noise: frames is made for at most %d frames, the data have %lld; choose fewer "
+                  "(start_frame, end_frame) or use uncertainty block_bootstrap",
+                  (int)TESS_XP_FRAMES_MOST, (long long)p->data->info.n_frame);
+    }
+    return TESS_OK;
+}
+
 static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *model,
                                  const tess_xpcs_fit_config *config)
 {
@@ -239,6 +258,9 @@ static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *mode
             "uncertainty: profile goes with loss linear alone, not with %s; use covariance or "
             "block_bootstrap",
             names_of_losses[p->config.loss]);
+    }
+    if (p->config.noise == 1) {
+        TESS_TRY(check_noise(p));
     }
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;

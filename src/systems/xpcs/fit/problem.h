@@ -8,6 +8,8 @@
 #include "systems/xpcs/pass/weights.h"
 #include "tessera/warning.h"
 
+enum { TESS_XP_FRAMES_MOST = 2000 }; // frames that noise frames is made for
+
 typedef struct tess_xp_problem {
     tess_context *ctx;
     tess_xpcs_data *data;

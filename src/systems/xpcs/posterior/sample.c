@@ -42,6 +42,12 @@ static tess_status read_configs(tess_xp_sampler *s, const tess_xpcs_fit_config *
     }
     TESS_TRY(tess_params_check(tess_xpcs_sample_params(), &s->config));
     TESS_TRY(settle_config(&s->config));
+    if (s->fit_config.noise == 1) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "noise: frames is for errors of fits; the posterior takes points as independent, "
+                  "so that its intervals would be too short: fit without drawing, or draw with "
+                  "noise independent");
+    }
     return tess_params_check(tess_xpcs_fit_params(), &s->fit_config);
 }
 

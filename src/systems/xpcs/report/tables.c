@@ -155,10 +155,15 @@ void tess_xp_page_parameters(tess_xp_page *page)
                        "blocks of frames.",
                        (long long)info->n_bootstrap);
         tess_text_add(&page->html.text, "</p>\n");
+    } else if (info->noise_photons > 0) {
+        tess_html_paragraph(&page->html,
+                            "Standard deviations and intervals are those of photon counts of "
+                            "speckle, whose points share frames.");
     } else {
         tess_html_paragraph(
             &page->html, "Standard deviations take the points as independent. Points that share "
-                         "a frame are not: use uncertainty block_bootstrap for an honest check.");
+                         "a frame are not: use noise frames, or uncertainty block_bootstrap, for "
+                         "an honest check.");
     }
 }
 

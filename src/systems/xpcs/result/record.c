@@ -165,6 +165,13 @@ void tess_xp_put_method(tess_json *json, const tess_xpcs_result_info *info)
     put_choice(json, "sigma_mode", info->sigma_mode);
     tess_json_bool(json, "sigma_is_default", info->sigma_is_default);
     put_choice(json, "counting", info->counting);
+    if (info->noise_photons > 0) {
+        tess_json_object_begin(json, "noise");
+        tess_json_text(json, "model", "frames");
+        tess_json_real(json, "pixels", info->noise_pixels);
+        tess_json_real(json, "photons", info->noise_photons);
+        tess_json_object_end(json);
+    }
     put_choice(json, "precision", info->precision);
     tess_json_int(json, "seed", info->seed);
 }

@@ -109,6 +109,9 @@ static const tess_param fit_params[] = {
      "95 % intervals: straight from the covariance; likewise, with errors from refits to resampled "
      "blocks of frames besides; where chi2 has risen by 3.84, all else at its best; or that where "
      "straight ones would be off by a tenth"},
+    {"noise", TESS_PARAM_CHOICE, FIELD(noise), 0, 0, 1, "independent|frames", "",
+     "errors for points whose noise is independent, or for photons of speckle as an experiment has "
+     "them, where points that share a frame have not"},
     {"absolute_sigma", TESS_PARAM_FLAG, FIELD(absolute_sigma), 0, 0, 1, NULL, "",
      "take sigma as it is instead of scaling errors by reduced chi2"},
     {"compat_xtol", TESS_PARAM_FLAG, FIELD(compat_xtol), 0, 0, 1, NULL, "",

@@ -207,6 +207,7 @@ static const tess_xp_setting rows[] = {
     FIT("optimization.nlsq.f_scale", "f_scale", 0),
     FIT("optimization.nlsq.precision", "precision", 0),
     FIT("optimization.nlsq.uncertainty", "uncertainty", 0),
+    FIT("optimization.nlsq.noise", "noise", 0),
     FIT("optimization.nlsq.n_bootstrap", "n_bootstrap", 0),
     FIT("optimization.nlsq.block_frames", "block_frames", 0),
     FIT("optimization.nlsq.absolute_sigma", "absolute_sigma", 0),
