@@ -37,7 +37,7 @@ static const opt_def try_options[] = {
              "time limit, as HH:MM:SS, D-HH:MM:SS or minutes (default 01:00:00)"),                 \
         TEXT(queue, batch.partition, "NAME", "where to run (default: the cluster's)"),             \
         TEXT("account", batch.account, "NAME", "who pays (default: the cluster's)"),               \
-        TEXT("work", batch.work, "DIR",                                                            \
+        TEXT("work", batch.work, "FOLDER",                                                         \
              "folder of checkpoints, on a file system that all nodes see (default tessera-work)"), \
         TEXT("each", batch.each, "LIST",                                                           \
              "an array job: a task for each of these values, separated by commas, which {} in "    \
