@@ -20,7 +20,7 @@ typedef struct watch_identity {
 typedef struct watch_file {
     const char *name;    // lives with the list
     watch_identity seen; // at the last look; size -1: not looked at yet
-    double due;          // of the look that is queued; 0: none
+    double due;          // key of the look that is queued; 0: none
     double changed;      // when the last look found something new
     uint8_t is_done;     // what was seen has its row
     uint8_t is_failed;   // and the row says that it could not be fitted

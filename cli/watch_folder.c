@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 4096,    // at a time at most, so that hints and polls are not kept waiting
-    RESTED = 8,      // the next wait is this part of the rest so far
+    LOOKS = 4096,          // at a time at most, so that hints and polls are not kept waiting
+    RESTED = 8,            // the next wait is this part of the rest so far
+    LOOKS_A_SECOND = 1000, // at files that rest, however many they are
     HINTED_DUTY = 20 // names that inotify tells are read again in this part of the time at most
 };
 
 static const double LONGEST_WAIT = 600;
+// Earlier than all others in the queue.
+static const double URGENT = 1e9;
 // A folder's time may be as coarse as 2 s: what came just after its names were read shows no other.
 static const double COARSE = 2.5;
 // A fitted file that rested so long is looked at only when a hint or its inode says so.
@@ -100,11 +103,11 @@ static void take_name(watch_folder *w, const char *name, uint64_t inode)
         }
     }
     const watch_file *known = &w->files.files[file];
-    const int is_queued = known->due > 0;
+    const int is_queued = known->due != 0;
     const int is_other = inode != known->seen.inode && !(is_queued && known->seen.size < 0);
     // The first time names from an earlier run are compared, too.
     if (inode == 0 || is_other || (w->n_scan == 0 && !is_queued)) {
-        queue_look(w, file, watch_now());
+        queue_look(w, file, watch_now() - URGENT);
     }
 }
 
@@ -228,10 +231,11 @@ void watch_retry(watch_folder *w, int64_t file)
 {
     const double rest = watch_rest(w, file);
     const double least = w->poll_s > w->settle_s ? w->poll_s : w->settle_s;
-    double wait = rest / RESTED;
+    const double shared = (double)w->due.n / LOOKS_A_SECOND;
+    double wait = rest / RESTED < LONGEST_WAIT ? rest / RESTED : LONGEST_WAIT;
 
     wait = wait < least ? least : wait;
-    queue_look(w, file, watch_now() + (wait > LONGEST_WAIT ? LONGEST_WAIT : wait));
+    queue_look(w, file, watch_now() + (wait > shared ? wait : shared));
 }
 
 // A lease is refused while anybody on this machine has the file open for writing. Where there are
@@ -254,12 +258,7 @@ static void wait_for(watch_folder *w, int64_t file, const char *why)
 
     if (w->is_once) {
         console_fail(0, "%s %s: left out", f->name, why);
-        f->due = 0;
         return;
-    }
-    if (!f->is_told && watch_rest(w, file) > w->patience_s) {
-        console_note("%s %s; waiting for it", f->name, why);
-        f->is_told = 1;
     }
     watch_retry(w, file);
 }
@@ -276,6 +275,10 @@ static void take_change(watch_folder *w, int64_t file, const struct stat *there,
     f->is_told = 0;
     if (w->is_once && is_moving) {
         wait_for(w, file, "is being written");
+        return;
+    }
+    if (f->seen.size == 0) {
+        wait_for(w, file, "is empty");
         return;
     }
     queue_look(w, file, now + w->settle_s);
