@@ -191,6 +191,7 @@ const tess_param_table *try_params(void);
 int cmd_xpcs_config(cli *c);
 int cmd_xpcs_convert(cli *c);
 int cmd_xpcs_fit(cli *c);
+int cmd_xpcs_g2(cli *c);
 int cmd_xpcs_inspect(cli *c);
 int cmd_xpcs_plot(cli *c);
 int cmd_xpcs_simulate(cli *c);

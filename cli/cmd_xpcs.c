@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 
 // The file that is written first, for free(); NULL: no memory.
-static char *first_file(const xpcs_job *j, const char *folder)
+static char *first_file(const xpcs_job *j, const char *folder, int is_per_angle)
 {
     char *path = malloc(strlen(folder) + 32);
     if (path) {
-        sprintf(path, "%s/%s/parameters.json", folder, j->method == XPCS_CMC ? "cmc" : "nlsq");
+        sprintf(path, "%s/%s", folder,
+                is_per_angle            ? "per_angle.csv"
+                : j->method == XPCS_CMC ? "cmc/parameters.json"
+                                        : "nlsq/parameters.json");
     }
     return path;
 }
@@ -35,7 +38,7 @@ static int check_own(cli *c, xpcs_job *j, const char *path)
 
 static int check_results(cli *c, xpcs_job *j, const char *folder)
 {
-    char *first = first_file(j, folder);
+    char *first = first_file(j, folder, c->values.xpcs.per_angle);
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
     }
@@ -48,7 +51,7 @@ static int check_results(cli *c, xpcs_job *j, const char *folder)
 static int check_absent(const cli *c, const xpcs_job *j, const char *folder)
 {
     struct stat there;
-    char *first = first_file(j, folder);
+    char *first = first_file(j, folder, c->values.xpcs.per_angle);
 
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
@@ -156,6 +159,9 @@ static int run_fit(cli *c, xpcs_job *j)
         return cli_usage_error(c, "noise frames is for errors of fits, the posterior takes points "
                                   "as independent: draw with --noise independent, or do not draw");
     }
+    if (c->values.xpcs.per_angle) {
+        CLI_TRY(xpcs_check_per_angle(c, j));
+    }
     take_checkpoints(c, j);
     CLI_TRY(xpcs_take_draws_checkpoints(c, j));
     CLI_TRY(job_check_options(c));
@@ -166,7 +172,10 @@ static int run_fit(cli *c, xpcs_job *j)
     if (j->method != XPCS_NLSQ) {
         CLI_TRY(xpcs_announce_draws(c, j));
     }
-    return c->values.dry_run ? 0 : fit_and_sample(c, j, folder);
+    if (c->values.dry_run) {
+        return 0;
+    }
+    return c->values.xpcs.per_angle ? xpcs_fit_angles(c, j, folder) : fit_and_sample(c, j, folder);
 }
 
 int cmd_xpcs_fit(cli *c)

@@ -1,4 +1,4 @@
-// tessera xpcs inspect, convert and plot: what is done with a file without a fit.
+// tessera xpcs inspect, convert, g2 and plot: what is done with a file without a fit.
 
 #include "xpcs.h"
 
@@ -130,6 +130,40 @@ static int run_plot(cli *c, xpcs_job *j)
     return print_data(c, j, "tessera.xpcs.plot/1");
 }
 
+static int take_whole(const cli *c, const char *option, const char *text, int64_t *value)
+{
+    char *end = NULL;
+
+    if (text) {
+        *value = strtoll(text, &end, 10);
+    }
+    return text && (end == text || *end || *value < 1)
+               ? cli_usage_error(c, "--%s: '%s' is not a whole number above 0", option, text)
+               : 0;
+}
+
+static int run_g2(cli *c, xpcs_job *j)
+{
+    tess_xpcs_g2_config config;
+    tess_xpcs_g2 *g2 = NULL;
+
+    if (!c->values.output) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the curves go?");
+    }
+    tess_xpcs_g2_config_init(&config, sizeof config);
+    CLI_TRY(take_whole(c, "windows", c->values.xpcs.windows, &config.n_window));
+    CLI_TRY(take_whole(c, "multi-tau", c->values.xpcs.multi_tau, &config.per_level));
+    CLI_TRY(xpcs_open_session(c, j));
+    CLI_TRY(xpcs_open_data(c, j, c->operands[0]));
+    tess_status status = tess_xpcs_g2_compute(c->ctx, j->data, &config, &g2);
+    if (status == TESS_OK) {
+        status = tess_xpcs_g2_save(c->ctx, g2, c->values.output, c->values.overwrite);
+    }
+    tess_xpcs_g2_destroy(g2);
+    CLI_TRY(job_status(c, status));
+    return print_data(c, j, "tessera.xpcs.g2/1");
+}
+
 static int with_job(cli *c, int (*run)(cli *c, xpcs_job *j))
 {
     xpcs_job j = {0};
@@ -146,6 +180,11 @@ int cmd_xpcs_inspect(cli *c)
 int cmd_xpcs_convert(cli *c)
 {
     return with_job(c, run_convert);
+}
+
+int cmd_xpcs_g2(cli *c)
+{
+    return with_job(c, run_g2);
 }
 
 int cmd_xpcs_plot(cli *c)

@@ -112,7 +112,7 @@ static int write_page(watcher *w, int refresh_s)
                                         .page = is_fitted ? pages[i] : NULL,
                                         .alarms = row->alarms,
                                         .message = row->message,
-                                        .time_s = 1e-9 * (double)row->seen.mtime_ns,
+                                        .at = 1e-9 * (double)row->seen.mtime_ns,
                                         .reduced_chi2 = row->reduced_chi2,
                                         .theta = row->theta,
                                         .sd = row->sd};

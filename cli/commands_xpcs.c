@@ -33,6 +33,15 @@
 
 static const opt_def data_options[] = {DATA_OPTIONS};
 
+static const opt_def g2_options[] = {
+    TEXT("windows", xpcs.windows, "N",
+         "curves of N equal parts of the age, the mean of both times (default 1)"),
+    TEXT("multi-tau", xpcs.multi_tau, "N",
+         "lags 1 to 2 N one by one, then N bins of 2, N of 4, N of 8 .. frames (default: every "
+         "lag)"),
+    DATA_OPTIONS,
+};
+
 static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
 
 // Of --method cmc and both; those of the original that change nothing here say so.
@@ -154,6 +163,8 @@ static const opt_def fit_options[] = {
     TEXT("phi-angles", xpcs.phi_angles, "LIST", "angles of these maps in degrees"),
     PLOT_OPTIONS,
     SAMPLING_OPTIONS,
+    FLAG("per-angle", xpcs.per_angle,
+         "fit every angle by itself: folders angle_001 .., per_angle.csv and per_angle.html"),
     FLAG("strict", xpcs.strict,
          "exit with 1 if the fit or the chains did not converge or have warnings"),
     FLAG("no-jit", xpcs.no_jit, "accepted; nothing is compiled at run time"),
@@ -215,7 +226,8 @@ static const opt_def config_options[] = {
     "nlsq/fitted_data.npz|"                                                                        \
     "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json|"          \
     "cmc/parameters.json|cmc/diagnostics.json|cmc/analysis_results_cmc.json|cmc/samples.npz|"      \
-    "cmc/inference_data.nc|cmc/fitted_data.npz|cmc/report.html|cmc/shard_*.npy"
+    "cmc/inference_data.nc|cmc/fitted_data.npz|cmc/report.html|cmc/shard_*.npy|per_angle.csv|"     \
+    "per_angle.html"
 
 static const cli_command commands[] = {
     {.name = "xpcs fit",
@@ -307,6 +319,21 @@ static const cli_command commands[] = {
      .output_endings = ".txc2",
      .examples = "tessera xpcs convert run42.hdf -o run42.txc2 --gap 2e6\n",
      .run = cmd_xpcs_convert},
+    {.name = "xpcs g2",
+     .operands = "INPUT -o FILE",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(g2_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params},
+     .summary = "one-time correlations g2(tau) of every angle, with errors",
+     .output = "write the curves here, .csv or .npz",
+     .output_endings = ".csv|.npz",
+     .examples = "tessera xpcs g2 run42.hdf -o g2.csv --multi-tau 8\n"
+                 "tessera xpcs g2 run42.hdf -o g2.npz --windows 4\n",
+     .run = cmd_xpcs_g2},
     {.name = "xpcs plot",
      .operands = "INPUT -o DIR",
      .min_operand = 1,

@@ -19,6 +19,7 @@ typedef struct cli_xpcs_values {
     int no_cache;
     int angles_last;
     int strict;
+    int per_angle;
     int force_cpu;
     int no_jit;
     int version;
@@ -53,6 +54,8 @@ typedef struct cli_xpcs_values {
     const char *layout;
     const char *filter;
     const char *mode; // of a template
+    const char *windows; // of g2
+    const char *multi_tau;
     // Of a watch.
     int once;
     const char *pattern;

@@ -93,6 +93,11 @@ int xpcs_write_filter(FILE *file, const xpcs_job *j);
 // Writes the files of the job's fit, parameters first, into a folder.
 int xpcs_write_results(cli *c, xpcs_job *j, const char *folder);
 
+// --per-angle: every angle of the job's data fitted by itself, into a folder each, with a table and
+// a page of all. What does not go with it is refused before.
+int xpcs_check_per_angle(const cli *c, const xpcs_job *j);
+int xpcs_fit_angles(cli *c, xpcs_job *j, const char *folder);
+
 // Options of pictures of the model where none is drawn.
 int xpcs_check_drawing(const cli *c);
 // Pictures of the data at path, or of the model, where that is all that was asked for.

@@ -74,6 +74,7 @@ LINES = {
     "xpcs simulate": ["-o", "new/r.hdf", "--n-angle", "2", "--n-frame", "24", *ENGINE],
     "xpcs inspect": ["run.hdf", *ENGINE],
     "xpcs convert": ["run.hdf", "-o", "new/r.txc2", "--cache", "new/cache", *ENGINE],
+    "xpcs g2": ["run.hdf", "-o", "new/g2.csv", "--cache", "new/cache", *ENGINE],
     "xpcs plot": ["run.hdf", "-o", "new/maps", "--cache", "new/cache", *ENGINE],
     "xpcs config": ["generate", "-o", "new/c.yaml"],
     "clifford bench": ["++", "--batch", "8", "--features", "8", "--seconds", "0.001", "--report",

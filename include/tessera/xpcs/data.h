@@ -120,6 +120,11 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_rows(tess_context *ctx, tess
                                                          int64_t angle, int64_t first,
                                                          int64_t count, double *c2);
 
+/** One angle as data of its own, in memory (f64), with the times, path and layout of all: for fits
+ *  of angles one by one. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_angle(tess_context *ctx, tess_xpcs_data *data,
+                                                          int64_t angle, tess_xpcs_data **out);
+
 /** Contrast and offset [n_angle] by quantiles of short and long lags: starts, and the values of the
  *  constant modes. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx,

@@ -22,7 +22,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_figures(tess_context *ctx,
                                                        const tess_xpcs_model *model,
                                                        const char *folder, int overwrite);
 
-/** A file of a watched folder. */
+/** One of many fits: of a file of a watched folder, or of an angle. */
 typedef struct tess_xpcs_watch_row {
     uint32_t struct_size;
     int32_t quality;     /* tess_xpcs_quality; -1: it was not fitted */
@@ -30,28 +30,28 @@ typedef struct tess_xpcs_watch_row {
     const char *page;    /* its own report, below the folder of the page; NULL: none */
     const char *alarms;  /* what it set off; "" if nothing */
     const char *message; /* why it was not fitted; "" if it was */
-    double time_s;       /* of the file, since 1970 */
+    double at;           /* time of the file, seconds since 1970; with by_angle phi, degrees */
     double reduced_chi2;
     const double *theta; /* [n_param] of the mode; not read where it was not fitted */
     const double *sd;
 } tess_xpcs_watch_row;
 
-/** What is known of a watched folder. */
+/** What is known of a watched folder, or of a file whose angles were fitted one by one. */
 typedef struct tess_xpcs_watch_info {
     uint32_t struct_size;
     int32_t mode;                    /* tess_xpcs_mode */
-    const char *folder;              /* that is watched */
+    const char *folder;              /* that is watched; or the file */
     const tess_xpcs_watch_row *rows; /* [n_row] the latest, oldest first */
     int64_t n_row;
     int64_t n_fitted; /* of all files so far */
     int64_t n_failed;
     int64_t n_alarm;
     int32_t refresh_s; /* the page loads itself anew after so long; 0: it does not */
-    int32_t reserved;
+    int32_t by_angle;  /* 1: rows are angles */
 } tess_xpcs_watch_info;
 
-/** One self-contained HTML page: parameters with errors against time, verdicts, alarms, and a line
- *  for each of the latest files. Replaces the file at path at once. */
+/** One self-contained HTML page: parameters with errors against time or angle, verdicts, alarms,
+ * and a line for each of the latest. Replaces the file at path at once. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_watch_page(tess_context *ctx,
                                                           const tess_xpcs_watch_info *info,
                                                           const char *path);

@@ -1,4 +1,5 @@
-// The page of a watched folder: parameters against time, what set off alarms, and the latest files.
+// The page of many fits: of a watched folder's files against time, with what set off alarms, or of
+// the angles of one file.
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/xpcs/report/page.h"
@@ -51,7 +52,7 @@ static void write_verdict(watch_page *page)
     const tess_xpcs_watch_info *info = &page->info;
     const tess_xpcs_watch_row *last = info->n_row > 0 ? &info->rows[info->n_row - 1] : NULL;
     char text[640];
-    if (last && is_fitted(last)) {
+    if (last && is_fitted(last) && !info->by_angle) {
         snprintf(text, sizeof text, "last fit %s", quality_name(last->quality));
         tess_html_badge(&page->html, grades[last->quality], text);
     }
@@ -76,12 +77,12 @@ static void write_facts(watch_page *page)
     const tess_xpcs_watch_info *info = &page->info;
     char text[CELL];
     tess_html_fact_begin(&page->html);
-    tess_html_fact(&page->html, "folder", info->folder);
+    tess_html_fact(&page->html, info->by_angle ? "data" : "folder", info->folder);
     tess_html_fact(&page->html, "model", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
-    if (info->n_row > 0) {
-        write_clock(info->rows[0].time_s, text);
+    if (info->n_row > 0 && !info->by_angle) {
+        write_clock(info->rows[0].at, text);
         tess_html_fact(&page->html, "first file shown (UTC)", text);
-        write_clock(info->rows[info->n_row - 1].time_s, text);
+        write_clock(info->rows[info->n_row - 1].at, text);
         tess_html_fact(&page->html, "last file (UTC)", text);
     }
     write_clock((double)time(NULL), text);
@@ -89,22 +90,23 @@ static void write_facts(watch_page *page)
     tess_html_fact_end(&page->html);
 }
 
-// Times since the first row, in the unit that suits their range.
-static void lay_out_times(watch_page *page)
+// Angles as they are; times since the first row, in the unit that suits their range.
+static void lay_out_x(watch_page *page)
 {
     const tess_xpcs_watch_info *info = &page->info;
     double first = (double)INFINITY;
     double last = -(double)INFINITY;
     for (int64_t i = 0; i < info->n_row; i++) {
-        first = fmin(first, info->rows[i].time_s);
-        last = fmax(last, info->rows[i].time_s);
+        first = fmin(first, info->rows[i].at);
+        last = fmax(last, info->rows[i].at);
     }
     const double range = last - first;
-    const double unit = range > 2 * 3600 ? 3600 : range > 120 ? 60 : 1;
-    page->unit = unit > 60 ? "h" : unit > 1 ? "min" : "s";
+    const double unit = info->by_angle ? 1 : range > 2 * 3600 ? 3600 : range > 120 ? 60 : 1;
+    page->unit = info->by_angle ? "degrees" : unit > 60 ? "h" : unit > 1 ? "min" : "s";
+    first = info->by_angle ? 0 : first;
     for (int64_t i = 0; i < info->n_row; i++) {
         const tess_xpcs_watch_row *row = &info->rows[i];
-        page->x[i] = (row->time_s - first) / unit;
+        page->x[i] = (row->at - first) / unit;
         if (row->alarms[0]) {
             page->marks[page->n_mark++] = (tess_figure_mark){page->x[i], page->x[i], row->name};
         }
@@ -141,8 +143,8 @@ static void draw_one(watch_page *page, int64_t param)
     const char *name = param < 0 ? "reduced chi2" : page->params[param].name;
     const tess_figure figure = {
         .title = name,
-        .group = "time",
-        .x = {.label = "time since the first file", .unit = page->unit},
+        .group = "fits",
+        .x = {.label = info->by_angle ? "phi" : "time since the first file", .unit = page->unit},
         .y = {.label = name, .unit = param < 0 ? NULL : page->params[param].unit},
         .height = 180,
         .series = series,
@@ -171,7 +173,11 @@ static void write_row(watch_page *page, const tess_xpcs_watch_row *row)
     const char *list[MAX_HEAD];
     char address[1024];
     int n = 2;
-    write_clock(row->time_s, cells[1]);
+    if (page->info.by_angle) {
+        snprintf(cells[1], CELL, "%.6g", row->at);
+    } else {
+        write_clock(row->at, cells[1]);
+    }
     snprintf(cells[n++], CELL, "%s", is_fitted(row) ? quality_name(row->quality) : "not fitted");
     for (int64_t k = 0; k < page->n_param; k++, n++) {
         if (is_fitted(row)) {
@@ -198,7 +204,8 @@ static void write_row(watch_page *page, const tess_xpcs_watch_row *row)
 static void write_files(watch_page *page)
 {
     const tess_xpcs_watch_info *info = &page->info;
-    const char *heads[MAX_HEAD] = {"file", "time (UTC)", "fit"};
+    const char *heads[MAX_HEAD] = {info->by_angle ? "angle" : "file",
+                                   info->by_angle ? "phi / degrees" : "time (UTC)", "fit"};
     char text[128];
     int n = 3;
     for (int64_t k = 0; k < page->n_param; k++) {
@@ -206,15 +213,15 @@ static void write_files(watch_page *page)
     }
     heads[n++] = "reduced chi2";
     heads[n++] = "alarms";
-    tess_html_heading(&page->html, "Files");
-    if (info->n_row > N_LISTED) {
+    tess_html_heading(&page->html, info->by_angle ? "Angles" : "Files");
+    if (info->n_row > N_LISTED && !info->by_angle) {
         snprintf(text, sizeof text, "The latest %d; all are in the table beside this page.",
                  (int)N_LISTED);
         tess_html_paragraph(&page->html, text);
     }
     tess_html_table_begin(&page->html, heads, n);
-    for (int64_t i = info->n_row - 1; i >= 0 && i >= info->n_row - N_LISTED; i--) {
-        write_row(page, &info->rows[i]);
+    for (int64_t k = 0; k < info->n_row && (info->by_angle || k < N_LISTED); k++) {
+        write_row(page, &info->rows[info->by_angle ? k : info->n_row - 1 - k]);
     }
     tess_html_table_end(&page->html);
 }
@@ -236,7 +243,7 @@ static tess_status write_page(watch_page *page)
     if (!page->x || !page->y || !page->low || !page->high || !page->marks) {
         return TESS_E_MEMORY;
     }
-    lay_out_times(page);
+    lay_out_x(page);
     tess_html_heading(&page->html, "Parameters");
     for (int64_t k = 0; k < page->n_param; k++) {
         draw_one(page, k);
@@ -261,8 +268,9 @@ tess_status tess_xpcs_watch_page(tess_context *ctx, const tess_xpcs_watch_info *
         TESS_FAIL(TESS_E_ARGUMENT, "info: mode, folder or rows are not set");
     }
     char title[256];
-    snprintf(title, sizeof title, "xpcs watch: %.200s", page.info.folder);
-    const tess_origin origin = {.stage = "xpcs.watch"};
+    snprintf(title, sizeof title, "%s: %.200s",
+             page.info.by_angle ? "Angles one by one" : "xpcs watch", page.info.folder);
+    const tess_origin origin = {.stage = page.info.by_angle ? "xpcs.per_angle" : "xpcs.watch"};
     tess_blocks_init(&page.memory, &ctx->heap);
     tess_html_begin_live(&page.html, ctx, &origin, title, page.info.refresh_s);
     tess_status status = write_page(&page);
