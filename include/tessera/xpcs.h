@@ -6,6 +6,7 @@
 #include "tessera/xpcs/diagnostics.h"
 #include "tessera/xpcs/fit.h"
 #include "tessera/xpcs/g2.h"
+#include "tessera/xpcs/joint.h"
 #include "tessera/xpcs/model.h"
 #include "tessera/xpcs/posterior.h"
 #include "tessera/xpcs/report.h"

@@ -60,6 +60,7 @@ static int module_exec(PyObject *module)
         core_document_methods,
         core_xpcs_settings_methods,
         core_xpcs_fit_methods,
+        core_xpcs_joint_methods,
         core_xpcs_result_methods,
         core_xpcs_posterior_methods,
         core_xpcs_summary_methods,

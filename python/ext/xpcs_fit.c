@@ -1,68 +1,13 @@
 // xpcs for Python: fits, their plans, and the sums of one pass.
 
-#include "xpcs.h"
+#include "xpcs_fit.h"
 
 #include <stddef.h>
 #include <string.h>
 
-enum {
-    FIT_CONTEXT,
-    FIT_DATA,
-    FIT_MODEL,
-    FIT_OPTIONS,
-    FIT_SETTINGS,
-    FIT_START,
-    FIT_LOWER,
-    FIT_UPPER,
-    FIT_FIXED,
-    FIT_X_SCALE,
-    FIT_CONTRAST,
-    FIT_OFFSET,
-    FIT_SCALING_LOWER,
-    FIT_SCALING_UPPER,
-    FIT_CHECKPOINT,
-    FIT_CHECKPOINT_EVERY,
-    FIT_KEEP_CHECKPOINTS,
-    FIT_RESUME,
-    FIT_PROGRESS,
-    FIT_COUNT,
-    SUMS_THETA = FIT_COUNT,
-    SUMS_LEVEL,
-    SUMS_COUNT
-};
+enum { SUMS_THETA = FIT_COUNT, SUMS_LEVEL, SUMS_COUNT };
 
-static const char *const fit_names[] = {"context",
-                                        "data",
-                                        "model",
-                                        "options",
-                                        "settings",
-                                        "start",
-                                        "lower",
-                                        "upper",
-                                        "fixed",
-                                        "x_scale",
-                                        "contrast",
-                                        "offset",
-                                        "scaling_lower",
-                                        "scaling_upper",
-                                        "checkpoint",
-                                        "checkpoint_every",
-                                        "keep_checkpoints",
-                                        "resume",
-                                        "progress",
-                                        "theta",
-                                        "level"};
-
-typedef struct fit_request {
-    core_context *context;
-    tess_xpcs_data *data;
-    PyObject *keep;
-    PyObject *path;
-    tess_xpcs_model model;
-    tess_xpcs_fit_config config;
-    int64_t n_param;
-    int64_t n_angle;
-} fit_request;
+static const char *const fit_names[] = {XPCS_FIT_NAMES, "theta", "level"};
 
 // A vector over what the settings say; absent leaves that.
 static int override(const core_state *state, PyObject *value, const char *name, int64_t n,
@@ -71,7 +16,7 @@ static int override(const core_state *state, PyObject *value, const char *name, 
     return value ? xpcs_vector(state, value, name, n, keep, out) : 0;
 }
 
-static int read_fixed(const core_state *state, PyObject *value, fit_request *r)
+static int read_fixed(const core_state *state, PyObject *value, xpcs_fit_request *r)
 {
     const void *found = NULL;
     int64_t n = 0;
@@ -114,7 +59,7 @@ static int read_resume(const core_state *state, PyObject *value, int32_t *resume
     return 0;
 }
 
-static int read_vectors(const core_state *state, PyObject *const *values, fit_request *r)
+static int read_vectors(const core_state *state, PyObject *const *values, xpcs_fit_request *r)
 {
     tess_xpcs_fit_config *c = &r->config;
     PyObject *keep = r->keep;
@@ -146,8 +91,7 @@ static int is_given(PyObject *options, const char *name)
     return value && value != Py_None;
 }
 
-// free_request() is due in any case.
-static int read_request(const core_state *state, PyObject *const *values, fit_request *r)
+int xpcs_read_request(const core_state *state, PyObject *const *values, xpcs_fit_request *r)
 {
     memset(r, 0, sizeof *r);
     tess_xpcs_fit_config *config = &r->config;
@@ -178,7 +122,7 @@ static int read_request(const core_state *state, PyObject *const *values, fit_re
                : 0;
 }
 
-static void free_request(fit_request *r)
+void xpcs_free_request(xpcs_fit_request *r)
 {
     Py_XDECREF(r->keep);
     Py_XDECREF(r->path);
@@ -192,10 +136,10 @@ static PyObject *fit(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
         return NULL;
     }
-    fit_request r;
+    xpcs_fit_request r;
     core_handle *handle = NULL;
     core_call call;
-    if (read_request(state, values, &r) == 0) {
+    if (xpcs_read_request(state, values, &r) == 0) {
         handle = core_handle_create(state, r.context, &core_xpcs_result_class, NULL);
     }
     if (handle && core_call_begin(&call, state, r.context, values[FIT_PROGRESS]) == 0) {
@@ -209,7 +153,7 @@ static PyObject *fit(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     } else {
         Py_CLEAR(handle);
     }
-    free_request(&r);
+    xpcs_free_request(&r);
     return (PyObject *)handle;
 }
 
@@ -221,16 +165,16 @@ static PyObject *plan(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
     if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
         return NULL;
     }
-    fit_request r;
+    xpcs_fit_request r;
     tess_xpcs_fit_plan p = {.struct_size = sizeof p};
     int result = -1;
     core_call call;
-    if (read_request(state, values, &r) == 0 &&
+    if (xpcs_read_request(state, values, &r) == 0 &&
         core_call_begin(&call, state, r.context, values[FIT_PROGRESS]) == 0) {
         result = core_call_end(&call, tess_xpcs_fit_get_plan(r.context->handle, r.data, &r.model,
                                                              &r.config, &p, sizeof p));
     }
-    free_request(&r);
+    xpcs_free_request(&r);
     if (result < 0) {
         return NULL;
     }
@@ -267,8 +211,8 @@ static const struct sum_field {
     {"r", offsetof(tess_xpcs_sums, r), 1, 1, 3},
 };
 
-static int make_sums(const core_state *state, const fit_request *r, int64_t level, PyObject *dict,
-                     tess_xpcs_sums *sums)
+static int make_sums(const core_state *state, const xpcs_fit_request *r, int64_t level,
+                     PyObject *dict, tess_xpcs_sums *sums)
 {
     memset(sums, 0, sizeof *sums);
     sums->struct_size = sizeof *sums;
@@ -305,12 +249,12 @@ static PyObject *accumulate(PyObject *module, PyObject *const *args, Py_ssize_t 
         core_to_int(state, values[SUMS_LEVEL], "level", 0, 3, &level) < 0) {
         return NULL;
     }
-    fit_request r;
+    xpcs_fit_request r;
     tess_xpcs_sums sums;
     const double *theta = NULL;
     PyObject *dict = NULL;
     core_call call;
-    if (read_request(state, values, &r) == 0 &&
+    if (xpcs_read_request(state, values, &r) == 0 &&
         xpcs_vector(state, values[SUMS_THETA], "theta", r.n_param, r.keep, &theta) == 0) {
         dict = PyDict_New();
     }
@@ -324,7 +268,7 @@ static PyObject *accumulate(PyObject *module, PyObject *const *args, Py_ssize_t 
     } else {
         Py_CLEAR(dict);
     }
-    free_request(&r);
+    xpcs_free_request(&r);
     return dict;
 }
 

@@ -771,6 +771,35 @@ def xpcs_fit(
     resume: int | None = None,
     progress: _ProgressFn | None = None,
 ) -> Handle: ...
+def xpcs_fit_joint(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    options: _Options | None = None,
+    *,
+    settings: Handle | None = None,
+    start: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    x_scale: ArrayLike | None = None,
+    scaling_lower: ArrayLike | None = None,
+    scaling_upper: ArrayLike | None = None,
+    checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
+    keep_checkpoints: int | None = None,
+    resume: int | None = None,
+    progress: _ProgressFn | None = None,
+    members: list[Handle],
+    ties: ArrayLike,
+    q_ref: float | None = None,
+    exponent_lower: float | None = None,
+    exponent_upper: float | None = None,
+) -> Handle: ...
+def xpcs_joint_info(joint: Handle, /) -> dict[str, Any]: ...
+def xpcs_joint_write(
+    context: Context, joint: Handle, folder: _Path, *, overwrite: bool = False
+) -> None: ...
 def xpcs_plan(
     context: Context,
     data: Handle,

@@ -33,6 +33,7 @@ from tessera.xpcs._device import (
     get_device_status,
 )
 from tessera.xpcs._fit import accumulate, fit, plan
+from tessera.xpcs._joint import JointResult, fit_joint
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._posterior import Posterior
 from tessera.xpcs._result import Result
@@ -55,6 +56,7 @@ _PARTS = ("data", "core", "optimization", "config", "device", "cli", "viz", "io"
 __all__ = [
     "ConfigManager",
     "Data",
+    "JointResult",
     "NLSQWrapper",
     "OptimizationResult",
     "Posterior",
@@ -67,6 +69,7 @@ __all__ = [
     "configure_optimal_device",
     "estimate_sigma",
     "fit",
+    "fit_joint",
     "fit_nlsq",
     "fit_nlsq_jax",
     "get_device_status",

@@ -23,7 +23,7 @@ typedef struct errors {
     int64_t *rows; // [n] of the whole: contrasts, offsets, physical
 } errors;
 
-static int32_t status_of(double x, double lower, double upper)
+int32_t tess_xp_status_of(double x, double lower, double upper)
 {
     if (fabs(x - lower) < at_bound * (1 + fabs(lower))) {
         return TESS_XPCS_AT_LOWER;
@@ -36,8 +36,8 @@ static void find_statuses(errors *x)
     const tess_xp_problem *p = x->problem;
     tess_xpcs_result *r = x->result;
     for (int64_t k = 0; k < p->n_param; k++) {
-        r->status[k] =
-            p->is_fixed[k] ? TESS_XPCS_FIXED : status_of(r->theta[k], p->lower[k], p->upper[k]);
+        r->status[k] = p->is_fixed[k] ? TESS_XPCS_FIXED
+                                      : tess_xp_status_of(r->theta[k], p->lower[k], p->upper[k]);
     }
     const bool is_series = p->scaling.mode == TESS_XPCS_SCALING_FOURIER;
     for (int64_t a = 0; a < p->n_angle; a++) {
@@ -48,8 +48,9 @@ static void find_statuses(errors *x)
             r->contrast_status[a] = r->offset_status[a] = TESS_XPCS_FIXED;
         } else if (!is_series) {
             r->contrast_status[a] =
-                status_of(r->contrast[a], p->scaling.lower[0], p->scaling.upper[0]);
-            r->offset_status[a] = status_of(r->offset[a], p->scaling.lower[1], p->scaling.upper[1]);
+                tess_xp_status_of(r->contrast[a], p->scaling.lower[0], p->scaling.upper[0]);
+            r->offset_status[a] =
+                tess_xp_status_of(r->offset[a], p->scaling.lower[1], p->scaling.upper[1]);
         }
     }
 }

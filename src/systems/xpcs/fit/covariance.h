@@ -14,6 +14,9 @@ TESS_MUST_CHECK tess_status tess_xp_covariance_fill(const tess_xp_engine *engine
 // correlations.
 void tess_xp_covariance_conclude(tess_xpcs_result *result);
 
+// Free, or at one of its bounds.
+int32_t tess_xp_status_of(double x, double lower, double upper);
+
 // Inverse [n][n] of a symmetric matrix that should be positive definite, by its eigenvectors after
 // scaling to a unit diagonal, without the directions that cannot be told: errors of parameters that
 // have no part in these hold whatever the others are; the others are marked. matrix is used up;

@@ -4,139 +4,43 @@
 // The cost cannot tell points apart that differ by less than some hundredths of an error: with 1e7
 // points that is 1e-11 of it. The gradient can.
 #include "base/status.h"
-#include "numerics/box_step.h"
 #include "stage/xpcs.h"
+#include "systems/xpcs/fit/newton.h"
 #include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 40, MOST_REJECTED = 6, MOST_RETURNS = 3 };
+enum { MOST_RETURNS = 3 };
 
-static const double small_step = 1e-6;    // of the errors: no further step is worth a pass
-static const double large_step = 10;      // of the errors: not near a minimum
-static const double settled_step = 0.1;   // of the errors: what may be left where it ends
-static const double near_bound = 1e-2;    // of a parameter's error with all others fixed
 static const double same_contrast = 1e-9; // relative
-static const double same_cost = 1e-12;
-static const double least_curvature = 1e-3; // of the expected one, for a step to teach
-static const double shorter = 0.25;         // after a step that was not taken
 
-// A step from what is kept.
-typedef struct plan {
-    double size;   // in errors
-    bool has_snap; // a parameter goes onto its bound
-} plan;
-
-// Parameters that stay: at a bound that the gradient presses against, or so near it that they are
-// put there. to: where they go. Where a step failed the bound may be to blame: none goes there
-// then.
-static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
+static tess_xp_newton newton_of(tess_xp_engine *e)
 {
-    const int64_t n = tess_xp_step_n_x(e);
-    const double gap = e->head->n_rejected > 0 ? 0 : near_bound * sqrt(tess_xp_step_variance(e));
-    const double stiffness = sqrt(fmax(e->hessian[i * (n + 1)], 0));
-    if (e->gradient[i] > 0 && (e->x[i] - e->lower[i]) * stiffness <= gap) {
-        *to = e->lower[i];
-        return isfinite(*to);
-    }
-    if (e->gradient[i] < 0 && (e->upper[i] - e->x[i]) * stiffness <= gap) {
-        *to = e->upper[i];
-        return isfinite(*to);
-    }
-    return false;
-}
-
-// Curvature that a parameter has not got any more by what steps have shown.
-static bool is_spoilt(const tess_xp_engine *e, const double *matrix)
-{
-    const int64_t n = tess_xp_step_n_x(e);
-    for (int64_t i = 0; i < n * n; i += n + 1) {
-        if (e->hessian[i] > 0 && !(matrix[i] > 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Hessian with what steps have shown; without, where that is not positive definite.
-static double step_within(tess_xp_engine *e, const double *from, const double *snap)
-{
-    const int64_t n = tess_xp_step_n_x(e);
-    double *matrix = e->trial_hessian;
-    double *gradient = e->trial_gradient;
-    for (int turn = 0; turn < 2; turn++) {
-        for (int64_t i = 0; i < n; i++) {
-            gradient[i] = e->gradient[i];
-            for (int64_t j = 0; j < n; j++) {
-                matrix[i * n + j] = e->hessian[i * n + j] + e->secant[i * n + j];
-                gradient[i] += matrix[i * n + j] * snap[j];
-            }
-        }
-        const double gain = tess_box_step(n, gradient, matrix, from, e->lower, e->upper, NULL,
-                                          e->step, e->work + 2 * n);
-        if (gain >= 0 && !is_spoilt(e, matrix)) {
-            return gain;
-        }
-        memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
-    }
-    memset(e->step, 0, (size_t)n * sizeof *e->step);
-    return 0;
+    return (tess_xp_newton){.n = tess_xp_step_n_x(e),
+                            .variance = tess_xp_step_variance(e),
+                            .n_rejected = e->head->n_rejected,
+                            .x = e->x,
+                            .lower = e->lower,
+                            .upper = e->upper,
+                            .gradient = e->gradient,
+                            .hessian = e->hessian,
+                            .secant = e->secant,
+                            .step = e->step,
+                            .trial_gradient = e->trial_gradient,
+                            .trial_hessian = e->trial_hessian,
+                            .work = e->work};
 }
 
 // Step [n] from x.
-static plan make_plan(tess_xp_engine *e)
+static tess_xp_newton_plan make_plan(tess_xp_engine *e)
 {
-    const int64_t n = tess_xp_step_n_x(e);
-    double *snap = e->work;
-    double *from = e->work + n;
-    plan made = {0, false};
-    for (int64_t i = 0; i < n; i++) {
-        double to = 0;
-        const bool stays = is_bound(e, i, &to);
-        snap[i] = stays ? to - e->x[i] : 0;
-        from[i] = stays ? to : e->x[i];
-        made.has_snap |= snap[i] != 0;
-    }
-    const double gain = step_within(e, from, snap);
-    const double variance = tess_xp_step_variance(e);
-    const double part = pow(shorter, (double)e->head->n_rejected);
-    made.size = variance > 0 ? sqrt(2 * gain / variance) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        e->step[i] = snap[i] + (made.size <= large_step ? part * e->step[i] : 0);
-    }
+    const tess_xp_newton newton = newton_of(e);
+    const tess_xp_newton_plan made = tess_xp_newton_make(&newton);
     if (!made.has_snap) {
         tess_xp_step_bend(e, e->x, e->step);
     }
     return made;
-}
-
-// Where residuals are large Gauss-Newton steps shrink slowly, or not at all. How the gradient has
-// changed along a step, y = B s, is what the Hessian there should give: Broyden, Fletcher, Goldfarb
-// and Shanno's update of B = Hessian + secant. A step that was not taken teaches as well.
-static void learn(tess_xp_engine *e)
-{
-    const int64_t n = tess_xp_step_n_x(e);
-    const double *step = e->step;
-    double *bs = e->work;
-    double ys = 0;
-    double sbs = 0;
-    for (int64_t i = 0; i < n; i++) {
-        bs[i] = 0;
-        for (int64_t j = 0; j < n; j++) {
-            bs[i] += (e->trial_hessian[i * n + j] + e->secant[i * n + j]) * step[j];
-        }
-        sbs += step[i] * bs[i];
-        ys += step[i] * (e->trial_gradient[i] - e->gradient[i]);
-    }
-    if (!(ys > least_curvature * sbs) || !(sbs > 0)) {
-        return;
-    }
-    for (int64_t i = 0; i < n * n; i++) {
-        const double yi = e->trial_gradient[i / n] - e->gradient[i / n];
-        const double yj = e->trial_gradient[i % n] - e->gradient[i % n];
-        e->secant[i] += yi * yj / ys - bs[i / n] * bs[i % n] / sbs;
-    }
 }
 
 // The next pass is where the kept point is, or a step away from it; contrasts follow theta.
@@ -247,12 +151,13 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
     double cost = 0;
     tess_xp_step_evaluate(e, &cost);
     head->n_finish++;
-    const bool is_taken = !head->is_step || cost <= head->kept_cost * (1 + same_cost);
+    const bool is_taken = !head->is_step || cost <= head->kept_cost * (1 + tess_xp_same_cost);
     if (head->status > 0) {
         tess_xp_step_note(e, cost, head->gradient_norm, 0, 0, is_taken);
     }
     if (head->is_step) {
-        learn(e);
+        const tess_xp_newton newton = newton_of(e);
+        tess_xp_newton_learn(&newton);
     }
     if (is_taken) {
         tess_xp_step_keep(e, cost);
@@ -260,25 +165,25 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
     }
     head->n_rejected = !head->is_step ? head->n_rejected : is_taken ? 0 : head->n_rejected + 1;
     const bool has_exact = is_taken && is_exact(e);
-    plan next = {0, false};
+    tess_xp_newton_plan next = {0, false};
     if (head->status > 0) {
         TESS_TRY(lay_out_kept(e));
         next = make_plan(e);
     }
     // No part of the step goes down: a kink, where a rate meets its floor, is the minimum.
-    const bool is_kink = head->n_rejected > MOST_REJECTED;
-    if (head->n_finish <= MOST_STEPS && !is_kink &&
-        (next.has_snap || (next.size > small_step && next.size <= large_step))) {
+    const bool is_kink = head->n_rejected > TESS_XP_MOST_REJECTED;
+    if (head->n_finish <= TESS_XP_MOST_STEPS && !is_kink &&
+        (next.has_snap || (next.size > tess_xp_small_step && next.size <= tess_xp_large_step))) {
         aim(e, true);
         return TESS_OK;
     }
-    if (!has_exact && head->n_finish <= MOST_STEPS + 2) {
+    if (!has_exact && head->n_finish <= TESS_XP_MOST_STEPS + 2) {
         aim(e, false);
         return TESS_OK;
     }
     next.size = is_kink ? 0 : next.size;
     head->unsettled = next.size * next.size;
-    if (next.size > settled_step && head->status > 0) {
+    if (next.size > tess_xp_settled_step && head->status > 0) {
         if (head->n_return < MOST_RETURNS) {
             return go_back(e);
         }

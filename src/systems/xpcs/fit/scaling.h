@@ -67,6 +67,12 @@ typedef struct tess_xp_reduced {
     int32_t *offset_status;
 } tess_xp_reduced;
 
+// What a contrast weighs the Hessian as: small ones as 1e-3, for an angle must not vanish from it.
+static inline double tess_xp_weighing_contrast(double contrast)
+{
+    return contrast > -1e-3 && contrast < 1e-3 ? 1e-3 : contrast;
+}
+
 size_t tess_xp_reduced_bytes(int64_t n_angle, int64_t n_param);
 void tess_xp_reduced_bind(tess_xp_reduced *reduced, void *block, int64_t n_angle, int64_t n_param);
 

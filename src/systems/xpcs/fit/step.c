@@ -16,9 +16,6 @@ enum {
     EXACT = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN,
 };
 
-// Contrasts below this weigh the Hessian as this: an angle must not vanish from it.
-static const double least_contrast = 1e-3;
-
 // Below this there is rounding alone, and a run that goes on would end as one that failed.
 static const double least_tolerance = 1e-15;
 
@@ -104,8 +101,7 @@ void tess_xp_step_keep(tess_xp_engine *e, double cost)
 void tess_xp_step_weigh(tess_xp_engine *e, const double *contrast)
 {
     for (int64_t a = 0; a < e->problem->n_angle; a++) {
-        const double c = contrast[a];
-        e->contrast[a] = fabs(c) < least_contrast ? least_contrast : c;
+        e->contrast[a] = tess_xp_weighing_contrast(contrast[a]);
     }
 }
 

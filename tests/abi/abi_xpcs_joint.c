@@ -1,0 +1,71 @@
+// xpcs: joint fits, layouts and values pinned, see pin.h.
+
+#include "pin.h"
+#include "tessera/xpcs.h"
+
+// tessera/xpcs/joint.h
+SIZE(tess_xpcs_joint_config, 40);
+FIELD(tess_xpcs_joint_config, struct_size, 0);
+FIELD(tess_xpcs_joint_config, reserved, 4);
+FIELD(tess_xpcs_joint_config, ties, 8);
+FIELD(tess_xpcs_joint_config, q_ref, 16);
+FIELD(tess_xpcs_joint_config, exponent_lower, 24);
+FIELD(tess_xpcs_joint_config, exponent_upper, 32);
+SIZE(tess_xpcs_unknown, 40);
+FIELD(tess_xpcs_unknown, param, 0);
+FIELD(tess_xpcs_unknown, member, 8);
+FIELD(tess_xpcs_unknown, is_exponent, 16);
+FIELD(tess_xpcs_unknown, status, 20);
+FIELD(tess_xpcs_unknown, value, 24);
+FIELD(tess_xpcs_unknown, sd, 32);
+SIZE(tess_xpcs_tie_test, 32);
+FIELD(tess_xpcs_tie_test, param, 0);
+FIELD(tess_xpcs_tie_test, dof, 8);
+FIELD(tess_xpcs_tie_test, gain, 16);
+FIELD(tess_xpcs_tie_test, p, 24);
+SIZE(tess_xpcs_joint_info, 312);
+FIELD(tess_xpcs_joint_info, struct_size, 0);
+FIELD(tess_xpcs_joint_info, mode, 4);
+FIELD(tess_xpcs_joint_info, convergence, 8);
+FIELD(tess_xpcs_joint_info, quality, 12);
+FIELD(tess_xpcs_joint_info, n_member, 16);
+FIELD(tess_xpcs_joint_info, n_param, 24);
+FIELD(tess_xpcs_joint_info, n_unknown, 32);
+FIELD(tess_xpcs_joint_info, n_angle, 40);
+FIELD(tess_xpcs_joint_info, names, 48);
+FIELD(tess_xpcs_joint_info, ties, 56);
+FIELD(tess_xpcs_joint_info, unknowns, 64);
+FIELD(tess_xpcs_joint_info, covariance, 72);
+FIELD(tess_xpcs_joint_info, paths, 80);
+FIELD(tess_xpcs_joint_info, q, 88);
+FIELD(tess_xpcs_joint_info, first_angle, 96);
+FIELD(tess_xpcs_joint_info, theta, 104);
+FIELD(tess_xpcs_joint_info, sd, 112);
+FIELD(tess_xpcs_joint_info, phi, 120);
+FIELD(tess_xpcs_joint_info, contrast, 128);
+FIELD(tess_xpcs_joint_info, contrast_sd, 136);
+FIELD(tess_xpcs_joint_info, offset, 144);
+FIELD(tess_xpcs_joint_info, offset_sd, 152);
+FIELD(tess_xpcs_joint_info, chi2, 160);
+FIELD(tess_xpcs_joint_info, reduced_chi2, 168);
+FIELD(tess_xpcs_joint_info, noise, 176);
+FIELD(tess_xpcs_joint_info, single, 184);
+FIELD(tess_xpcs_joint_info, tests, 192);
+FIELD(tess_xpcs_joint_info, excess, 200);
+FIELD(tess_xpcs_joint_info, excess_p, 208);
+FIELD(tess_xpcs_joint_info, excess_dof, 216);
+FIELD(tess_xpcs_joint_info, q_ref, 224);
+FIELD(tess_xpcs_joint_info, condition, 232);
+FIELD(tess_xpcs_joint_info, n_evaluation, 240);
+FIELD(tess_xpcs_joint_info, n_start, 248);
+FIELD(tess_xpcs_joint_info, n_checkpoint, 256);
+FIELD(tess_xpcs_joint_info, resumed, 264);
+FIELD(tess_xpcs_joint_info, reserved, 268);
+FIELD(tess_xpcs_joint_info, seconds, 272);
+FIELD(tess_xpcs_joint_info, message, 280);
+FIELD(tess_xpcs_joint_info, warnings, 288);
+FIELD(tess_xpcs_joint_info, identity, 296);
+FIELD(tess_xpcs_joint_info, tessera_version, 304);
+VALUE(TESS_XPCS_TIE_SHARED, 0);
+VALUE(TESS_XPCS_TIE_EACH, 1);
+VALUE(TESS_XPCS_TIE_POWER, 2);
