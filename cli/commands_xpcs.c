@@ -5,7 +5,7 @@
 #include <tessera/xpcs.h>
 
 // What is taken from a file, beside the scalars of table xpcs.data.
-#define DATA_OPTIONS                                                                               \
+#define SELECTION_OPTIONS                                                                          \
     TEXT("phi-ranges", xpcs.phi_ranges, "LIST",                                                    \
          "angles to take in degrees, such as -10:10,85:95; 170:-170 wraps"),                       \
         TEXT("data-filter", xpcs.data_filter, "LIST",                                              \
@@ -17,7 +17,11 @@
         TEXT("phi", xpcs.phi, "LIST", "angles of its matrices in degrees"),                        \
         FLAG("angles-last", xpcs.angles_last, "it is (N,N,P)"),                                    \
         TEXT("sigma-dataset", xpcs.sigma_dataset, "NAME",                                          \
-             "data set with the standard deviation of every point"),                               \
+             "data set with the standard deviation of every point")
+
+// The same with a cache, for one file.
+#define DATA_OPTIONS                                                                               \
+    SELECTION_OPTIONS,                                                                             \
         PATH("cache", 0, xpcs.cache, PATH_INTO, NULL,                                              \
              "keep what was read from HDF5 as .npz in this directory"),                            \
         FLAG("no-cache", xpcs.no_cache, "neither read nor write a cache")
@@ -189,6 +193,24 @@ static const opt_def watch_options[] = {
     DATA_OPTIONS,
 };
 
+static const opt_def joint_options[] = {
+    TEXT("qs", xpcs.qs, "LIST",
+         "q to take from every file in 1/Å, such as 0.004,0.006; all: every q of APS-U files "
+         "(default: one of each, as --q says)"),
+    TEXT("share", xpcs.share, "LIST",
+         "parameters with one value for all members: all that are not named elsewhere"),
+    TEXT("power", xpcs.power, "LIST",
+         "parameters that are a power of q, value (q / q_ref)^n, such as D0; n is fitted"),
+    TEXT("per-q", xpcs.per_q, "LIST", "parameters with a value for every member"),
+    TEXT("q-ref", xpcs.q_ref, "X",
+         "where powers of q have their value, 1/Å (default: geometric mean of the members' q)"),
+    TEXT("fix", xpcs.fixed, "LIST", "parameters that are not fitted, such as beta=0,phi0=2.5"),
+    TEXT("bounds", xpcs.bounds, "LIST",
+         "how far parameters may go, such as phi0=-45:45,D0=1:1e7; equal bounds fix"),
+    FLAG("strict", xpcs.strict, "exit with 1 if the fit did not converge or has warnings"),
+    SELECTION_OPTIONS,
+};
+
 static const opt_def simulate_options[] = {
     CHOICE("layout", xpcs.layout, "aps-u|aps-legacy|txc2",
            "layout of the file (default aps-u, or txc2 by the name)"),
@@ -281,6 +303,23 @@ static const cli_command commands[] = {
                  "--alarm 'reduced_chi2>3,quality=poor'\n"
                  "tessera xpcs watch /data/run7 --gap 2e6 -o night --once\n",
      .run = cmd_xpcs_watch},
+    {.name = "xpcs joint",
+     .operands = "FILE... -o DIR",
+     .min_operand = 1,
+     .max_operand = CLI_ANY_OPERAND,
+     .operand_roles = {PATH_READ, PATH_READ},
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
+     OWN_OPTIONS(joint_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
+     .summary = "fit several q or files at once, with parameters in common",
+     .output = "folder of the results",
+     .output_role = PATH_INTO,
+     .output_names = "joint.json|joint.npz|joint.csv|report.html",
+     .examples = "tessera xpcs joint run42.hdf --qs all --power D0 --gap 2e6 -o joint\n"
+                 "tessera xpcs joint a.hdf b.hdf --qs 0.004,0.006 --per-q gamma_dot_t0 --gap 2e6 "
+                 "-o joint\n",
+     .run = cmd_xpcs_joint},
     {.name = "xpcs simulate",
      .operands = "-o FILE",
      .groups = CLI_ENGINE | CLI_OUTPUT,

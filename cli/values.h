@@ -100,6 +100,12 @@ typedef struct cli_xpcs_values {
     const char *shard;
     const char *combine;
     const char *gpu_memory_fraction;
+    // Of joint fits.
+    const char *share;
+    const char *power;
+    const char *per_q;
+    const char *q_ref;
+    const char *qs;
 } cli_xpcs_values;
 
 // Options of the clifford commands that are not in a parameter table.

@@ -76,6 +76,10 @@ int xpcs_status(const cli *c, const xpcs_job *j, tess_status status);
 // Lays the options of parameters (starts, bounds, what stays) over the fit's configuration.
 int xpcs_take_starts(const cli *c, xpcs_job *j);
 
+// The parameter of the mode with a name or alias of this length, from an option's value.
+int xpcs_find_param(const cli *c, const xpcs_job *j, const char *option, const char *name,
+                    size_t length, int64_t *param);
+
 // The struct of the job that a table describes; NULL: none of xpcs.
 void *xpcs_struct_of(xpcs_job *j, const tess_param_table *table);
 

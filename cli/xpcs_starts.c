@@ -65,6 +65,15 @@ static int no_parameter(const cli *c, const char *option, const xpcs_job *j,
                            nearest ? "'?" : "", all);
 }
 
+int xpcs_find_param(const cli *c, const xpcs_job *j, const char *option, const char *name,
+                    size_t length, int64_t *param)
+{
+    int64_t n = 0;
+    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
+    *param = find_param(params, n, name, length);
+    return *param < 0 ? no_parameter(c, option, j, params, n, name, length) : 0;
+}
+
 // "beta=0,phi0": a parameter without a value stays at its start.
 static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *params, int64_t n)
 {

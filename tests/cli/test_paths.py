@@ -71,6 +71,8 @@ LINES = {
                   "--n-samples", "8", "--n-warmup", "20", "--checkpoint", "new/work", *ENGINE],
     "xpcs watch": [".", "--once", "--pattern", "r*.hdf", *FIT[1:], "-o", "new/live", "--cache",
                    "new/cache", *ENGINE],
+    "xpcs joint": ["run.hdf", "run2.hdf", "--qs", "all", "--mode", "static_anisotropic", "-o",
+                   "new/joint", "--checkpoint", "new/work", *ENGINE],
     "xpcs simulate": ["-o", "new/r.hdf", "--n-angle", "2", "--n-frame", "24", *ENGINE],
     "xpcs inspect": ["run.hdf", *ENGINE],
     "xpcs convert": ["run.hdf", "-o", "new/r.txc2", "--cache", "new/cache", *ENGINE],
@@ -132,6 +134,7 @@ def prepared(tmp_path_factory):
         "decode fit rec.npz -o decode.npz",
         "decode run rec.npz -o result.h5",
         "xpcs simulate -o run.hdf --mode static_anisotropic --n-angle 2 --n-frame 24",
+        "xpcs simulate -o run2.hdf --mode static_anisotropic --n-angle 2 --n-frame 24 --q 0.008",
         "config init -o run.yaml",
     ):
         result = run(*words.split(), "-q")
