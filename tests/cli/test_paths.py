@@ -69,7 +69,7 @@ LINES = {
                  "--save-plots", "--output-format", "json", "--checkpoint", "new/work", *ENGINE],
     "xpcs mcmc": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
                   "--n-samples", "8", "--n-warmup", "20", "--checkpoint", "new/work", *ENGINE],
-    "xpcs watch": [".", "--once", "--pattern", "r*.hdf", *FIT[1:], "-o", "new/live", "--cache",
+    "xpcs watch": [".", "--once", "--pattern", "run.hdf", *FIT[1:], "-o", "new/live", "--cache",
                    "new/cache", *ENGINE],
     "xpcs joint": ["run.hdf", "run2.hdf", "--qs", "all", "--mode", "static_anisotropic", "-o",
                    "new/joint", "--checkpoint", "new/work", *ENGINE],
