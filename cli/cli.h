@@ -20,6 +20,7 @@ enum {
     CLI_INPUT = 8,      // data set, truncated files
     CLI_REPORT = 16,    // --report
     CLI_TEXT_ONLY = 32, // no --json: the output is a format of its own
+    CLI_RANKS = 64,     // may be started by mpirun: ranks share the work
     CLI_ANY_OPERAND = 1000
 };
 

@@ -3,6 +3,7 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,11 +114,14 @@ static int fit_and_sample(cli *c, xpcs_job *j, const char *folder)
 {
     CLI_TRY(
         xpcs_status(c, j, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
-    if (j->method != XPCS_CMC) {
+    if (j->method != XPCS_CMC && ranks_is_first()) {
         CLI_TRY(xpcs_write_results(c, j, folder));
     }
     if (j->method != XPCS_NLSQ) {
         CLI_TRY(xpcs_sample(c, j, folder));
+    }
+    if (!ranks_is_first()) {
+        return 0;
     }
     CLI_TRY(xpcs_print_fit(c, j, folder));
     forget_checkpoints(c, j);
@@ -139,7 +143,7 @@ static int run_fit(cli *c, xpcs_job *j)
     const char *folder = c->values.output;
     const char *path = c->n_operand > 0 ? c->operands[0] : c->values.xpcs.data_file;
     if (c->values.xpcs.plot_simulated) {
-        return xpcs_draw(c, j, folder, path);
+        return ranks_is_first() ? xpcs_draw(c, j, folder, path) : 0;
     }
     CLI_TRY(check_absent(c, j, folder));
     if (!path && j->config) {
@@ -153,7 +157,7 @@ static int run_fit(cli *c, xpcs_job *j)
                                   "configuration");
     }
     if (c->values.xpcs.plot_experimental) {
-        return xpcs_draw(c, j, folder, path);
+        return ranks_is_first() ? xpcs_draw(c, j, folder, path) : 0;
     }
     if (j->method != XPCS_NLSQ && j->fit_config.noise == 1) {
         return cli_usage_error(c, "noise frames is for errors of fits, the posterior takes points "

@@ -82,7 +82,7 @@ static const cli_command commands[] = {
      .examples = "tessera device\ntessera device --benchmark\n",
      .run = cmd_device},
     {.name = "sysinfo",
-     .groups = CLI_ENGINE,
+     .groups = CLI_ENGINE | CLI_RANKS,
      OWN_OPTIONS(sysinfo_options),
      .summary = "everything a bug report needs",
      .examples = "tessera sysinfo\n",

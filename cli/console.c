@@ -20,6 +20,8 @@ static int is_quiet;
 static int bar_is_drawn;
 static char *captured; // where failures go instead; NULL: nowhere
 static size_t captured_capacity;
+static int is_hushed;
+static char kept[1024]; // what a hushed process failed with
 
 void console_init(void)
 {
@@ -54,6 +56,11 @@ void console_set_quiet(int quiet)
     is_quiet = quiet;
 }
 
+void console_set_hushed(int hushed)
+{
+    is_hushed = hushed;
+}
+
 static const char *prefix(void)
 {
     const char *no_colour = getenv("NO_COLOR");
@@ -65,8 +72,8 @@ static const char *prefix(void)
 
 static void print_line(const char *start, const char *line)
 {
-    if (log_json_has_stderr()) {
-        return; // the same line stands there as JSON
+    if (is_hushed || log_json_has_stderr()) {
+        return; // another says it; the same line stands there as JSON
     }
     console_erase_bar();
     fprintf(stderr, "%s %s", prefix(), start);
@@ -125,9 +132,21 @@ int console_fail(int code, const char *format, ...)
         return code;
     }
     log_json_write(code != 0 ? "error" : "note", NULL, line ? line : no_memory);
+    if (is_hushed && code != 0 && !kept[0]) {
+        snprintf(kept, sizeof kept, "%s", line ? line : no_memory);
+    }
     print_line("", line ? line : no_memory);
     free(line);
     return code;
+}
+
+void console_say_hushed(const char *start)
+{
+    if (kept[0]) {
+        is_hushed = 0;
+        print_line(start, kept);
+        is_hushed = 1;
+    }
 }
 
 static void say_warning(const char *line, int is_shown)

@@ -32,6 +32,9 @@ void console_init(void);
 int console_finish(int code);
 
 // 1: notes are not printed. Errors always are.
+// A rank that another speaks for: what it says is kept, its last failure for console_say_hushed().
+void console_set_hushed(int hushed);
+void console_say_hushed(const char *start);
 void console_set_quiet(int quiet);
 
 // One line for the user, unless quiet.

@@ -4,6 +4,7 @@
 
 #include "log_json.h"
 #include "paths.h"
+#include "ranks.h"
 #include "signals.h"
 #include "text.h"
 #include "warnings.h"
@@ -97,7 +98,7 @@ static int check_operands(const cli *c)
 // The first line says whose log it is.
 static int open_log(const cli *c)
 {
-    if (!c->values.log_json) {
+    if (!c->values.log_json || !ranks_is_first()) {
         return 0;
     }
     const int error = log_json_open(c->values.log_json);
@@ -141,11 +142,12 @@ static int run_command(cli *c, int argc, char **argv)
         return 0;
     }
     console_set_quiet(c->values.quiet);
+    CLI_TRY(ranks_check(c));
     CLI_TRY(warnings_init(c));
     session_paths(c);
     CLI_TRY(paths_check(c));
     CLI_TRY(open_log(c));
-    int code = command->run(c);
+    int code = ranks_leave(c, command->run(c));
     const int close_code = session_close(c);
     code = warnings_finish(code != 0 ? code : close_code);
     const int is_bad = log_json_close(code);
@@ -226,5 +228,6 @@ int main(int argc, char **argv)
 {
     console_init();
     signals_install();
-    return console_finish(cli_execute(argc, argv));
+    ranks_init();
+    return console_finish(ranks_finish(cli_execute(argc, argv)));
 }

@@ -2,6 +2,7 @@
 
 #include "cli.h"
 
+#include "ranks.h"
 #include "signals.h"
 #include "text.h"
 
@@ -59,7 +60,7 @@ static void on_log(void *user, tess_log_level level, const char *line)
 
 static int open_log_file(cli *c)
 {
-    if (!c->values.log_file || c->log_file) {
+    if (!c->values.log_file || c->log_file || !ranks_is_first()) {
         return 0;
     }
     c->log_file = fopen(c->values.log_file, "ae");
@@ -131,6 +132,7 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
     char *words = c->command ? cli_command_words(c) : NULL;
     config.command_line = line;
     config.command = words;
+    config.comm = c->command && (c->command->groups & CLI_RANKS) ? "auto" : NULL;
     const tess_status status = tess_context_create(&config, out);
     free(line);
     free(words);
@@ -199,6 +201,7 @@ int session_open(cli *c, void *const *systems)
     if (is_meanwhile) {
         CLI_CALL(tess_device_begin(c->ctx, c->values.device));
     }
+    ranks_meet(c->ctx);
     signals_watch(c->ctx);
     CLI_TRY(limit_time(c));
     CLI_TRY(head_log_file(c));
@@ -210,7 +213,7 @@ static int finish_context(cli *c)
 {
     const char *profile = "";
 
-    if (c->values.profile) {
+    if (c->values.profile && ranks_is_first()) {
         CLI_CALL(tess_context_profile_text(c->ctx, &profile));
         console_erase_bar();
         fputs(profile, stderr);

@@ -3,6 +3,8 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "ranks.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -136,6 +138,9 @@ int xpcs_sample(cli *c, xpcs_job *j, const char *folder)
     }
     CLI_TRY(job_status(c, tess_xpcs_diagnose(c->ctx, tess_xpcs_posterior_get_info(j->posterior),
                                              j->result, &j->sample_config, &j->diagnosis)));
+    if (!ranks_is_first()) {
+        return 0;
+    }
     return j->sample_config.shard > 0 ? xpcs_save_shard(c, j, folder) : write_draws(c, j, folder);
 }
 

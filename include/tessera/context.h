@@ -83,6 +83,9 @@ TESS_API void tess_context_checkpoint(tess_context *ctx);
  */
 TESS_API tess_status tess_context_leave(tess_context *ctx, tess_status status);
 
+/** Whether the other ranks could not be reached: they know nothing of a failure here. */
+TESS_API int tess_context_is_lost(const tess_context *ctx);
+
 /** Ends the processes of all ranks with this exit code, and does not return; with one rank does
  *  nothing. For a failure that the other ranks have not heard of. */
 TESS_API void tess_context_abort(tess_context *ctx, int code);

@@ -294,6 +294,22 @@ tess_status tess_checkpoint_open(tess_context *ctx, const char *path, tess_check
     return status;
 }
 
+tess_status tess_checkpoint_read(tess_context *ctx, const void *bytes, size_t n_bytes,
+                                 const char *path, tess_checkpoint *out)
+{
+    *out = (tess_checkpoint){.ctx = ctx, .n_bytes = n_bytes};
+    out->bytes = tess_heap_alloc(&ctx->heap, n_bytes, TESS_TAG_IO, "checkpoint");
+    if (!out->bytes) {
+        return TESS_E_MEMORY;
+    }
+    memcpy(out->bytes, bytes, n_bytes);
+    const tess_status status = check_all(out, path);
+    if (status != TESS_OK) {
+        tess_checkpoint_close(out);
+    }
+    return status;
+}
+
 void tess_checkpoint_close(tess_checkpoint *checkpoint)
 {
     if (checkpoint->bytes) {

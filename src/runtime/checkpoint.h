@@ -44,6 +44,10 @@ typedef struct tess_checkpoint {
 // TESS_E_FORMAT or TESS_E_TRUNCATED with file, offset and what is wrong.
 TESS_MUST_CHECK tess_status tess_checkpoint_open(tess_context *ctx, const char *path,
                                                  tess_checkpoint *out);
+// The same from bytes that somebody else read, which are copied; path: for messages.
+TESS_MUST_CHECK tess_status tess_checkpoint_read(tess_context *ctx, const void *bytes,
+                                                 size_t n_bytes, const char *path,
+                                                 tess_checkpoint *out);
 void tess_checkpoint_close(tess_checkpoint *checkpoint);
 
 // Bytes stored under a name; 0 if there is no such name.

@@ -161,8 +161,10 @@ static tess_status meet(call *c)
     tess_error_copy_out(message);
     tess_span span = tess_span_begin(&c->ctx->tracer, "comm.wait");
     const int64_t begin_ns = tess_now_ns();
-    const tess_status status = comm->module->all_gather(
-        comm->group, &c->own, c->heads, sizeof c->own, own == TESS_OK ? -1 : PATIENCE_S);
+    // Who was stopped waits for the others, who come to where they can be told.
+    const double patience_s = own == TESS_OK || own == TESS_CANCELLED ? -1 : PATIENCE_S;
+    const tess_status status =
+        comm->module->all_gather(comm->group, &c->own, c->heads, sizeof c->own, patience_s);
     comm->wait_s += (double)(tess_now_ns() - begin_ns) * 1e-9;
     comm->n_call++;
     tess_span_end(&span, 0, 0);

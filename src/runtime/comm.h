@@ -15,6 +15,10 @@
 #include "runtime/context.h"
 #include "tessera/sys/comm.h"
 
+// The module's file, and the variable that names it outright.
+#define TESS_COMM_MODULE "tessera-comm-mpi.so"
+#define TESS_COMM_VARIABLE "TESSERA_MPI_PLUGIN"
+
 typedef struct tess_comm {
     const tess_comm_module *module;
     tess_comm_group *group;

@@ -41,7 +41,7 @@ static tess_status read_start(const char *text, const void *communicator, tess_c
 static const tess_comm_module *find_module(tess_context *ctx, char *why, size_t capacity)
 {
     tess_comm_entry_fn entry = NULL;
-    *(void **)&entry = tess_module_open(ctx, "tessera-comm-mpi.so", "TESSERA_MPI_PLUGIN", "comm",
+    *(void **)&entry = tess_module_open(ctx, TESS_COMM_MODULE, TESS_COMM_VARIABLE, "comm",
                                         "tess_comm_entry", NULL, why, capacity);
     return entry ? entry() : NULL;
 }
@@ -135,13 +135,16 @@ typedef struct build {
     char version[32];
     char commit[48];
     char isa[16];
-    char device[16];
     uint64_t memory_limit_bytes;
 } build;
 
 static tess_status compare_builds(tess_context *ctx, const build *all)
 {
     const build *first = &all[0];
+    if (strcmp(ctx->device->backend->name, "cpu") != 0) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "device: several ranks compute on CPUs in this version; leave out --device");
+    }
     ctx->memory_limit_bytes = first->memory_limit_bytes;
     for (int32_t k = 1; k < tess_comm_size(ctx); k++) {
         const build *other = &all[k];
@@ -157,12 +160,6 @@ static tess_status compare_builds(tess_context *ctx, const build *all)
                       "would depend on the number of ranks: set TESSERA_ISA (--isa) to one that "
                       "all machines have",
                       (int)k, other->isa, first->isa);
-        }
-        if (strcmp(first->device, other->device) != 0) {
-            TESS_FAIL(TESS_E_UNSUPPORTED,
-                      "rank %d computes on %s, rank 0 on %s: name one kind of device for all with "
-                      "--device",
-                      (int)k, other->device, first->device);
         }
         const uint64_t least = ctx->memory_limit_bytes;
         ctx->memory_limit_bytes =
@@ -180,10 +177,7 @@ tess_status tess_comm_settle(tess_context *ctx, tess_status status)
     tess_comm_parts parts;
     snprintf(own.version, sizeof own.version, "%s", tess_version());
     snprintf(own.commit, sizeof own.commit, "%s", tess_build_commit());
-    if (status == TESS_OK) {
-        snprintf(own.isa, sizeof own.isa, "%s", ctx->isa);
-        snprintf(own.device, sizeof own.device, "%s", ctx->device->backend->name);
-    }
+    snprintf(own.isa, sizeof own.isa, "%s", ctx->isa ? ctx->isa : "");
     TESS_TRY(
         tess_comm_gather(ctx, (tess_comm_point){"context", 0}, status, &own, sizeof own, &parts));
     const tess_status alike = compare_builds(ctx, (const build *)(const void *)parts.data);
@@ -226,6 +220,11 @@ tess_status tess_context_leave(tess_context *ctx, tess_status status)
     }
     tess_comm_parts_free(&parts);
     return agreed;
+}
+
+int tess_context_is_lost(const tess_context *ctx)
+{
+    return ctx && ctx->comm && ctx->comm->is_lost;
 }
 
 void tess_context_abort(tess_context *ctx, int code)

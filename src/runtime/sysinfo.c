@@ -3,8 +3,10 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/budget.h"
+#include "runtime/comm.h"
 #include "runtime/context.h"
 #include "runtime/device.h"
+#include "runtime/module.h"
 #include "tess_features.h"
 
 #include <stdio.h>
@@ -34,6 +36,7 @@ static void write_build(tess_json *json)
     tess_json_text(json, "xxhash", TESS_HAVE_XXHASH ? TESS_VERSION_OF_XXHASH : NULL);
     tess_json_text(json, "libyaml", TESS_HAVE_YAML ? TESS_VERSION_OF_YAML : NULL);
     tess_json_text(json, "hdf5", TESS_HAVE_HDF5 ? TESS_VERSION_OF_HDF5 : NULL);
+    tess_json_text(json, "mpi", TESS_HAVE_MPI ? TESS_VERSION_OF_MPI : NULL);
     tess_json_text(json, "cuda", TESS_HAVE_CUDA ? TESS_VERSION_OF_CUDA : NULL);
     tess_json_object_end(json);
     tess_json_object_end(json);
@@ -143,6 +146,21 @@ static tess_status write_devices(tess_json *json, tess_context *ctx)
     return TESS_OK;
 }
 
+// Whether processes could work together, and whether they do.
+static void write_ranks(tess_json *json, const tess_context *ctx)
+{
+    char path[TESS_MODULE_PATH_BYTES];
+    char why[512] = "";
+    const bool is_found =
+        tess_module_find(TESS_COMM_MODULE, TESS_COMM_VARIABLE, path, why, sizeof why);
+    tess_json_object_begin(json, "ranks");
+    tess_json_text(json, "mpi", is_found ? "available" : why);
+    tess_json_text(json, "connected_by", ctx->comm ? ctx->comm->place.library : NULL);
+    tess_json_int(json, "rank", tess_comm_rank(ctx));
+    tess_json_int(json, "n_rank", tess_comm_size(ctx));
+    tess_json_object_end(json);
+}
+
 static void write_environment(tess_json *json, int with_paths)
 {
     static const char *const variables[] = {"TESSERA_NUM_THREADS",
@@ -154,6 +172,8 @@ static void write_environment(tess_json *json, int with_paths)
                                             "TESSERA_PLUGIN_PATH",
                                             "TESSERA_CUDA_PLUGIN",
                                             "TESSERA_HDF5_PLUGIN",
+                                            "TESSERA_MPI_PLUGIN",
+                                            "TESSERA_COMM",
                                             "TESSERA_PROGRESS",
                                             "OMP_NUM_THREADS",
                                             "SLURM_CPUS_PER_TASK",
@@ -188,6 +208,7 @@ tess_status tess_sysinfo_json(tess_context *ctx, int with_paths, char **text)
     write_system(json, ctx);
     write_choices(json, ctx);
     tess_status status = write_devices(json, ctx);
+    write_ranks(json, ctx);
     write_environment(json, with_paths);
     tess_json_object_end(json);
     const char *finished = NULL;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "runtime/provenance.h"
 #include "runtime/work_folder.h"
 #include "tessera/run.h"
@@ -145,6 +146,32 @@ static tess_status open_folder(tess_work *work)
     return look_around(work);
 }
 
+static tess_status take_from(tess_work *work, const tess_comm_parts *parts)
+{
+    if (parts->data_bytes == 0 || tess_comm_is_first(work->ctx)) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_checkpoint_read(work->ctx, parts->data, parts->data_bytes, work->folder,
+                                  &work->found));
+    work->is_found = true;
+    return work->config.check ? work->config.check(work->config.self, &work->found, work->folder)
+                              : TESS_OK;
+}
+
+// Rank 0 has the folder; what it found there all ranks go on from.
+static tess_status open_ranks(tess_work *work)
+{
+    const bool is_first = tess_comm_is_first(work->ctx);
+    const tess_status opened = is_first ? open_folder(work) : TESS_OK;
+    tess_comm_parts parts;
+    TESS_TRY(tess_comm_gather(work->ctx, (tess_comm_point){work->config.name, 0}, opened,
+                              work->found.bytes,
+                              is_first && work->is_found ? work->found.n_bytes : 0, &parts));
+    const tess_status taken = take_from(work, &parts);
+    tess_comm_parts_free(&parts);
+    return taken;
+}
+
 tess_status tess_work_open(tess_context *ctx, const tess_work_config *config,
                            const tess_identity *id, tess_work *work)
 {
@@ -160,7 +187,7 @@ tess_status tess_work_open(tess_context *ctx, const tess_work_config *config,
         (int)sizeof work->folder) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", config->folder);
     }
-    const tess_status status = open_folder(work);
+    const tess_status status = tess_comm_size(ctx) > 1 ? open_ranks(work) : open_folder(work);
     if (status != TESS_OK) {
         tess_work_close(work);
     }

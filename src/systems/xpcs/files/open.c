@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/comm.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/files/cache.h"
 #include "systems/xpcs/files/filter.h"
@@ -299,7 +300,11 @@ static tess_status read_all(opening *o)
         TESS_TRY(tess_xp_sigma_open(o->file, o->config->sigma_dataset, &o->sigma));
     }
     if (o->is_cached) {
-        TESS_TRY(find_cache(o));
+        // All ranks have looked before rank 0 writes one.
+        const tess_status found = find_cache(o);
+        const tess_comm_point at = {"a cache", o->cache != NULL};
+        TESS_TRY(tess_comm_agree(o->ctx, at, found));
+        o->is_cached = o->is_cached && (o->cache || tess_comm_is_first(o->ctx));
     }
     // What is held already counts by itself; the library's own memory does not.
     TESS_TRY(tess_xp_data_create_fitting(o->ctx, o->config->cache_folder, o->file->held_bytes, s->n,

@@ -97,7 +97,8 @@ static tess_status open_pass(accumulation *at, const double *theta)
                                       .is_streamed = plan.is_streamed,
                                       .max_retries = at->config.max_retries,
                                       .strategy = plan.strategy,
-                                      .ignore_sigma = at->weights.ignore_sigma};
+                                      .ignore_sigma = at->weights.ignore_sigma,
+                                      .is_alone = true};
     return tess_xp_pass_open(at->ctx, &setup, &at->pass);
 }
 

@@ -256,6 +256,15 @@ static tess_xp_point point_of(const tess_xp_engine *e)
                            .is_mixed = e->head->is_mixed};
 }
 
+// Several ranks keep nothing of a pass that was stopped: the state before it.
+static tess_status keep_stopped(tess_xp_engine *e, tess_status status)
+{
+    if (status == TESS_CANCELLED && e->pass->shares && e->checkpoint) {
+        TESS_TRY(e->checkpoint(e->self, e, false));
+    }
+    return status;
+}
+
 // A pass that several lanes share, and what they make of it.
 static tess_status step_lanes(tess_xp_engine *e)
 {
@@ -281,7 +290,7 @@ static tess_status step_lanes(tess_xp_engine *e)
     pass->every = 0;
     pass->between = between;
     pass->self = e;
-    TESS_TRY(tess_xp_pass_go_on(pass, points, n, e->all_sums));
+    TESS_TRY(keep_stopped(e, tess_xp_pass_go_on(pass, points, n, e->all_sums)));
     return absorb_lanes(e, lanes, n);
 }
 
@@ -296,7 +305,7 @@ static tess_status run_pass(tess_xp_engine *e)
         pass->every = 0;
         pass->between = between;
         pass->self = e;
-        return tess_xp_pass_run(pass, &point, e->sums);
+        return keep_stopped(e, tess_xp_pass_run(pass, &point, e->sums));
     }
     // Short, and made again from its beginning where it is interrupted.
     pass->every = e->every;

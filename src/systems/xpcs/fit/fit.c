@@ -39,7 +39,7 @@ typedef struct fit {
 static tess_status open_pass(fit *f)
 {
     const tess_xp_problem *p = &f->problem;
-    TESS_TRY(tess_xp_plan_make(f->ctx, p->data, p->n_param, &p->config, &f->plan));
+    TESS_TRY(tess_xp_plan_make_for_all(f->ctx, p->data, p->n_param, &p->config, &f->plan));
     const tess_xp_pass_setup setup = {.device = f->device,
                                       .data = p->data,
                                       .model = &p->model,

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/budget.h"
+#include "runtime/comm.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/settings/constants.h"
@@ -135,6 +136,14 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
     return TESS_OK;
 }
 
+tess_status tess_xp_plan_make_for_all(tess_context *ctx, const tess_xpcs_data *data,
+                                      int64_t n_param, const tess_xpcs_fit_config *config,
+                                      tess_xp_plan *plan)
+{
+    const tess_status status = tess_xp_plan_make(ctx, data, n_param, config, plan);
+    return tess_comm_broadcast(ctx, (tess_comm_point){"the plan", 0}, status, plan, sizeof *plan);
+}
+
 // Time of a pass from leaves spread over the data; a fit that masks bad ones has not yet begun.
 static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *setup,
                                 const tess_xp_point *point, bool is_masking, double *pass_s)
@@ -181,7 +190,8 @@ static tess_status probe(tess_context *ctx, tess_device *device, tess_xpcs_data 
                                       .f_scale = 1,
                                       .inverse_variance = ones,
                                       .leaves_per_chunk = 1,
-                                      .is_streamed = true};
+                                      .is_streamed = true,
+                                      .is_alone = true};
     const tess_xp_point point = {.theta = theta,
                                  .contrast = ones,
                                  .offset = ones,

@@ -19,5 +19,11 @@ typedef struct tess_xp_plan {
 TESS_MUST_CHECK tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data,
                                               int64_t n_param, const tess_xpcs_fit_config *config,
                                               tess_xp_plan *plan);
+// The plan of rank 0 for all of them, who may have other numbers of threads: it says how many
+// points share a pass.
+TESS_MUST_CHECK tess_status tess_xp_plan_make_for_all(tess_context *ctx, const tess_xpcs_data *data,
+                                                      int64_t n_param,
+                                                      const tess_xpcs_fit_config *config,
+                                                      tess_xp_plan *plan);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/settings/constants.h"
@@ -78,6 +79,7 @@ uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t
         max_set > 1 ? (uint64_t)(max_set - 1) * (sizeof *pass.more_grids + sizeof *pass.more_trees)
                     : 0;
     return tess_xp_there_bytes(&there) + tree_bytes(&pass) + angle_bytes(&pass) + lists +
+           tess_xp_ranks_bytes(&pass) +
            (uint64_t)max_set * tess_xp_grids_bytes(data->info.n_frame, n_param) +
            tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
 }
@@ -114,6 +116,7 @@ static tess_status take_memory(tess_xp_pass *pass)
     if (pass->max_set > 1) {
         TESS_TRY(take_sets(pass));
     }
+    TESS_TRY(tess_xp_ranks_open(pass));
     const tess_xp_there_setup there = there_setup(pass);
     TESS_TRY(tess_xp_there_open(pass->ctx, &there, &pass->there));
     return TESS_OK;
@@ -131,6 +134,7 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
                            .f_scale = setup->f_scale,
                            .inverse_variance = setup->inverse_variance,
                            .lag_weight = setup->lag_weight,
+                           .is_alone = setup->is_alone,
                            .max_set = setup->max_set > 1 ? setup->max_set : 1};
     const tess_xpcs_data_info *info = &setup->data->info;
     if (!setup->is_streamed) {
@@ -165,6 +169,7 @@ void tess_xp_pass_close(tess_xp_pass *pass)
             tess_xp_reader_close(&pass->reader);
         }
         tess_xp_there_close(&pass->there);
+        tess_xp_ranks_close(pass);
         tess_heap_free(heap, pass->tree.sums, tree_bytes(pass), TESS_TAG_GENERAL);
         tess_heap_free(heap, pass->angles, angle_bytes(pass), TESS_TAG_GENERAL);
     }
@@ -229,6 +234,12 @@ static tess_stage_xpcs_pass call_of(const sets *all, int64_t first_leaf, int64_t
                                   .f_scale = pass->f_scale};
 }
 
+// Leaves that were summed before the next, here or by ranks before this one.
+static int64_t count_before(const tess_xp_pass *pass)
+{
+    return pass->shares ? pass->shares[0].next : pass->tree.n_leaf;
+}
+
 // Sums of leaves at each point, by the stretches of the tree that they make up. host: their
 // records; NULL: the device has them.
 static tess_status run_leaves(const sets *all, const unsigned char *host, int64_t first_leaf,
@@ -236,7 +247,7 @@ static tess_status run_leaves(const sets *all, const unsigned char *host, int64_
 {
     tess_stage_xpcs_pass args = call_of(all, first_leaf, n_leaf);
     TESS_TRY(tess_xp_there_records(&all->pass->there, first_leaf, n_leaf, host, &args.records));
-    return tess_xp_there_run(&all->pass->there, &args, all->pass->tree.n_leaf, sums);
+    return tess_xp_there_run(&all->pass->there, &args, count_before(all->pass), sums);
 }
 
 tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set)
@@ -245,18 +256,29 @@ tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set)
 }
 
 // Returns what follows the stretches.
-static double *push_stretches(tess_xp_tree *tree, double *sums, int64_t n_leaf)
+static double *push_stretches(tess_xp_pass *pass, int64_t set, double *sums, int64_t n_leaf)
 {
-    for (int64_t length; n_leaf > 0; n_leaf -= length, sums += tree->n_sum) {
-        length = tess_xp_stretch(tree->n_leaf, n_leaf);
-        tess_xp_tree_push(tree, sums, length);
+    tess_xp_tree *tree = tess_xp_pass_tree(pass, set);
+    tess_xp_share *share = pass->shares ? &pass->shares[set] : NULL;
+    for (int64_t length; n_leaf > 0; n_leaf -= length, sums += pass->n_sum) {
+        length = tess_xp_stretch(share ? share->next : tree->n_leaf, n_leaf);
+        if (share) {
+            tess_xp_share_push(share, sums, length);
+        } else {
+            tess_xp_tree_push(tree, sums, length);
+        }
     }
     return sums;
 }
 
+// A rank's own part stands for all of them.
 static int64_t tiles_before(const tess_xp_pass *pass)
 {
     const int64_t n_tile = pass->data->tiles.n_tile;
+    if (pass->shares) {
+        const int64_t n_own = pass->end - pass->first;
+        return n_own > 0 ? (pass->shares[0].next - pass->first) * n_tile / n_own : n_tile;
+    }
     const int64_t n = pass->next_leaf * TESS_STAGE_XPCS_LEAF;
     return n < n_tile ? n : n_tile;
 }
@@ -267,10 +289,28 @@ typedef struct chunk {
     bool is_there;  // on the device
 } chunk;
 
+int64_t tess_xp_pass_count(const tess_xp_pass *pass)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
+    if (pass->every <= 1) {
+        return n_leaf;
+    }
+    const int64_t period = pass->every * pass->group;
+    const int64_t rest = n_leaf % period;
+    return n_leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
+}
+
+int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number)
+{
+    return pass->every <= 1
+               ? number
+               : number / pass->group * pass->every * pass->group + number % pass->group;
+}
+
 // What counts and can be taken at a time, from a leaf on.
 static chunk chunk_from(const tess_xp_pass *pass, int64_t leaf)
 {
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
+    const int64_t n_leaf = pass->end_leaf;
     int64_t end = n_leaf;
     if (pass->every > 1) {
         const int64_t period = pass->every * pass->group;
@@ -297,7 +337,7 @@ static tess_status read_chunk(tess_xp_pass *pass, chunk c, const unsigned char *
     const int64_t end = c.first + c.n_leaf;
     chunk next = chunk_from(pass, end);
     if (next.n_leaf == 0) {
-        next = chunk_from(pass, 0);
+        next = chunk_from(pass, pass->first_leaf);
     }
     tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.read");
     if (!next.is_there) {
@@ -331,10 +371,11 @@ static tess_status run_chunk(const sets *all, chunk c, tess_watch *watch)
         double *sums = NULL;
         TESS_TRY(run_leaves(all, records ? records + offset : NULL, leaf, n, &sums));
         for (int64_t k = 0; k < all->n; k++) {
-            sums = push_stretches(tess_xp_pass_tree(pass, k), sums, n);
+            sums = push_stretches(pass, k, sums, n);
         }
         pass->next_leaf = leaf + n;
-        if (pass->between && pass->next_leaf < n_leaf) {
+        // What one rank has of a pass is nothing to keep.
+        if (pass->between && !pass->shares && pass->next_leaf < n_leaf) {
             TESS_TRY(pass->between(pass->self, pass));
         }
         TESS_TRY(tess_watch_poll(watch, tiles_before(pass), tiles->n_tile));
@@ -352,9 +393,8 @@ static bool is_reachable(const tess_xp_pass *pass)
 // Sends the leaves of a part that the device has not.
 static tess_status send_part(tess_xp_pass *pass)
 {
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
-    chunk c = chunk_from(pass, 0);
-    for (; c.n_leaf > 0 && c.first < n_leaf; c = chunk_from(pass, c.first + c.n_leaf)) {
+    chunk c = chunk_from(pass, pass->first_leaf);
+    for (; c.n_leaf > 0 && c.first < pass->end_leaf; c = chunk_from(pass, c.first + c.n_leaf)) {
         const unsigned char *host = NULL;
         const unsigned char *there = NULL;
         if (!c.is_there) {
@@ -371,10 +411,7 @@ static tess_status run_part(const sets *all, tess_watch *watch)
 {
     tess_xp_pass *pass = all->pass;
     const tess_xp_tiles *tiles = &pass->data->tiles;
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
-    const int64_t period = pass->every * pass->group;
-    const int64_t rest = n_leaf % period;
-    const int64_t n = n_leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
+    const int64_t n = pass->end - pass->first;
     const bool is_host = pass->device->shares_host_memory;
     if (!is_host) {
         TESS_TRY(send_part(pass));
@@ -383,18 +420,18 @@ static tess_status run_part(const sets *all, tess_watch *watch)
     for (int64_t k = 0; k < n; k += most) {
         const int64_t left = n - k;
         const int64_t n_call = left < most ? left : most;
-        tess_stage_xpcs_pass args = call_of(all, k, n_call);
+        tess_stage_xpcs_pass args = call_of(all, pass->first + k, n_call);
         double *sums = NULL;
         args.group = pass->group;
-        args.period = period;
+        args.period = pass->every * pass->group;
         args.records = is_host ? pass->reader.records : pass->there.records.data;
-        TESS_TRY(tess_xp_there_run(&pass->there, &args, k, &sums));
+        TESS_TRY(tess_xp_there_run(&pass->there, &args, pass->first + k, &sums));
         for (int64_t set = 0; set < all->n; set++) {
-            sums = push_stretches(tess_xp_pass_tree(pass, set), sums, n_call);
+            sums = push_stretches(pass, set, sums, n_call);
         }
         TESS_TRY(tess_watch_poll(watch, (k + n_call) * tiles->n_tile / n, tiles->n_tile));
     }
-    pass->next_leaf = n_leaf;
+    pass->next_leaf = pass->end_leaf;
     return TESS_OK;
 }
 
@@ -412,37 +449,55 @@ static void begin_watch(tess_xp_pass *pass, tess_watch *watch)
     }
 }
 
-static tess_status run_sets(const sets *all, double *sums)
+// All leaves, or from where a pass was interrupted; with several ranks this one's part.
+static void begin_leaves(const sets *all)
 {
     tess_xp_pass *pass = all->pass;
-    const tess_xp_tiles *tiles = &pass->data->tiles;
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
-    const int64_t begin_ns = tess_now_ns();
-    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.sweep");
+    pass->first = 0;
+    pass->end = tess_xp_pass_count(pass);
+    pass->first_leaf = 0;
+    pass->end_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
+    if (pass->shares) {
+        tess_xp_ranks_begin(pass, all->n);
+        return;
+    }
     for (int64_t k = 0; k < all->n && pass->next_leaf == 0; k++) {
         tess_xp_pass_tree(pass, k)->n_leaf = 0;
     }
+}
+
+static tess_status run_own(const sets *all)
+{
+    tess_xp_pass *pass = all->pass;
     tess_watch watch;
     begin_watch(pass, &watch);
-    tess_status status = tess_context_check_cancel(pass->ctx);
-    if (status == TESS_OK) {
-        status = set_points(all);
+    TESS_TRY(tess_context_check_cancel(pass->ctx));
+    TESS_TRY(set_points(all));
+    if (pass->next_leaf == pass->first_leaf && is_reachable(pass)) {
+        TESS_TRY(run_part(all, &watch));
     }
-    if (status == TESS_OK && pass->next_leaf == 0 && is_reachable(pass)) {
-        status = run_part(all, &watch);
-    }
-    while (status == TESS_OK && pass->next_leaf < n_leaf) {
+    while (pass->next_leaf < pass->end_leaf) {
         const chunk c = chunk_from(pass, pass->next_leaf);
         pass->next_leaf = c.first;
         if (c.n_leaf > 0) {
-            status = run_chunk(all, c, &watch);
+            TESS_TRY(run_chunk(all, c, &watch));
         }
     }
-    pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
+    return tess_xp_data_check(pass->data);
+}
+
+static tess_status run_sets(const sets *all, double *sums)
+{
+    tess_xp_pass *pass = all->pass;
+    const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.sweep");
+    begin_leaves(all);
+    tess_status status = run_own(all);
     tess_span_end(&span, 0, 0);
-    if (status == TESS_OK) {
-        status = tess_xp_data_check(pass->data);
+    if (pass->shares) {
+        status = tess_xp_ranks_finish(pass, all->points, all->n, status);
     }
+    pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
     for (int64_t k = 0; k < all->n && status == TESS_OK; k++) {
         tess_xp_tree_total(tess_xp_pass_tree(pass, k), sums + k * pass->n_sum);
     }

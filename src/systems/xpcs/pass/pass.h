@@ -8,6 +8,7 @@
 
 #include "base/blocks.h"
 #include "systems/xpcs/model/grids.h"
+#include "systems/xpcs/pass/share.h"
 #include "systems/xpcs/pass/there.h"
 #include "systems/xpcs/store/store.h"
 #include "tessera/xpcs/fit.h"
@@ -59,7 +60,14 @@ typedef struct tess_xp_pass {
     tess_xp_grids *more_grids; // [max_set - 1]
     tess_xp_tree *more_trees;  // [max_set - 1]
     tess_blocks blocks;        // of these lists
-    tess_xp_there there;       // what of all this lies on the device
+    // Several ranks divide the leaves: what this one has of them. NULL: this process is alone.
+    tess_xp_share *shares; // [max_set]
+    bool is_alone;         // as the setup says
+    int64_t first_leaf;    // of the pass at work that this process takes
+    int64_t end_leaf;      // behind the last
+    int64_t first;         // numbers of these among those that are summed
+    int64_t end;
+    tess_xp_there there; // what of all this lies on the device
     int64_t leaves_per_chunk;
     int64_t leaves_per_call; // of a stage at one point, so that cancel is heard in time
     int64_t n_sum;
@@ -94,6 +102,7 @@ typedef struct tess_xp_pass_setup {
     int32_t strategy;     // tess_strategy, for progress
     int32_t ignore_sigma; // 1: weights are 1 although the data have a deviation of every point
     int64_t max_set;      // points of the parameters in one pass; 0: 1
+    bool is_alone;        // this process takes all leaves, whatever other ranks do
 } tess_xp_pass_setup;
 
 TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
@@ -116,6 +125,22 @@ TESS_MUST_CHECK tess_status tess_xp_pass_go_on(tess_xp_pass *pass, const tess_xp
                                                int64_t n_set, double *sums);
 // The partial sums at a point, of which a checkpoint in the middle of a pass has those in use.
 tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set);
+
+// Leaves that the pass sums, and the one of a number among them.
+int64_t tess_xp_pass_count(const tess_xp_pass *pass);
+int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number);
+
+// ---- With several ranks (ranks.c) --------------------------------------------------------------
+
+size_t tess_xp_ranks_bytes(const tess_xp_pass *pass);
+TESS_MUST_CHECK tess_status tess_xp_ranks_open(tess_xp_pass *pass);
+void tess_xp_ranks_close(tess_xp_pass *pass);
+// The part of this rank, from its beginning: nothing is kept of a pass that was interrupted.
+void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set);
+// The trees from the parts of all ranks. status: of this rank's part; what is returned is the same
+// on all of them.
+TESS_MUST_CHECK tess_status tess_xp_ranks_finish(tess_xp_pass *pass, const tess_xp_point *points,
+                                                 int64_t n_set, tess_status status);
 
 // Sums of one leaf alone, for estimates of time; they go nowhere.
 TESS_MUST_CHECK tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point,

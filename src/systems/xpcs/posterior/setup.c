@@ -118,7 +118,7 @@ static tess_status open_pass(tess_xp_sampler *s)
     weights.shear_weights = 0;
     TESS_TRY(tess_xp_weights_create(s->ctx, s->data, &weights, 0, &s->weights));
     tess_xp_plan plan;
-    TESS_TRY(tess_xp_plan_make(s->ctx, s->data, s->density.n_param, &s->fit_config, &plan));
+    TESS_TRY(tess_xp_plan_make_for_all(s->ctx, s->data, s->density.n_param, &s->fit_config, &plan));
     const tess_xp_pass_setup setup = {.device = s->device,
                                       .data = s->data,
                                       .model = &s->model,

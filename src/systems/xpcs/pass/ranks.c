@@ -1,0 +1,138 @@
+// A pass whose leaves several ranks divide: who takes which, and all sums together.
+#include "base/hash.h"
+#include "runtime/comm.h"
+#include "stage/xpcs.h"
+#include "systems/xpcs/pass/pass.h"
+
+#include <string.h>
+
+static int64_t pieces_of(const tess_xp_pass *pass)
+{
+    return tess_xp_share_pieces(tess_xp_tiles_n_leaf(&pass->data->tiles));
+}
+
+static size_t share_doubles(const tess_xp_pass *pass)
+{
+    return (size_t)(pieces_of(pass) * pass->n_sum);
+}
+
+// The shares, their sums, and those of all points on their way.
+size_t tess_xp_ranks_bytes(const tess_xp_pass *pass)
+{
+    return pass->is_alone || tess_comm_size(pass->ctx) == 1
+               ? 0
+               : (size_t)pass->max_set *
+                     (sizeof *pass->shares + 2 * share_doubles(pass) * sizeof(double));
+}
+
+tess_status tess_xp_ranks_open(tess_xp_pass *pass)
+{
+    if (tess_xp_ranks_bytes(pass) == 0) {
+        return TESS_OK;
+    }
+    pass->shares = tess_heap_alloc_zero(&pass->ctx->heap, tess_xp_ranks_bytes(pass),
+                                        TESS_TAG_GENERAL, "sums of this rank");
+    if (!pass->shares) {
+        return TESS_E_MEMORY;
+    }
+    double *sums = (double *)(void *)(pass->shares + pass->max_set);
+    for (int64_t k = 0; k < pass->max_set; k++) {
+        pass->shares[k].n_sum = pass->n_sum;
+        pass->shares[k].sums = sums + (size_t)k * share_doubles(pass);
+    }
+    return TESS_OK;
+}
+
+void tess_xp_ranks_close(tess_xp_pass *pass)
+{
+    tess_heap_free(&pass->ctx->heap, pass->shares, tess_xp_ranks_bytes(pass), TESS_TAG_GENERAL);
+    pass->shares = NULL;
+}
+
+void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set)
+{
+    const tess_comm_range own = tess_comm_share_of(pass->ctx, pass->end);
+    pass->first = own.begin;
+    pass->end = own.end;
+    pass->first_leaf = tess_xp_pass_leaf_of(pass, own.begin);
+    pass->end_leaf =
+        own.end > own.begin ? tess_xp_pass_leaf_of(pass, own.end - 1) + 1 : pass->first_leaf;
+    pass->next_leaf = pass->first_leaf;
+    for (int64_t k = 0; k < n_set; k++) {
+        tess_xp_share_begin(&pass->shares[k], own.begin);
+    }
+}
+
+// What all ranks must have in common.
+static uint64_t hash_points(const tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set)
+{
+    tess_hash hash = {0};
+    tess_hash_mix(&hash, &n_set, sizeof n_set);
+    tess_hash_mix(&hash, &pass->every, sizeof pass->every);
+    tess_hash_mix(&hash, &points[0].want, sizeof points[0].want);
+    for (int64_t k = 0; k < n_set; k++) {
+        tess_hash_mix(&hash, points[k].theta, (size_t)pass->n_param * sizeof(double));
+    }
+    return hash.low;
+}
+
+// The stretches of every point behind each other. Returns how many doubles.
+static size_t pack(const tess_xp_pass *pass, int64_t n_set, double *to)
+{
+    size_t n = 0;
+    for (int64_t k = 0; k < n_set; k++) {
+        const tess_xp_share *share = &pass->shares[k];
+        const size_t own = (size_t)(share->n_piece * pass->n_sum);
+        memcpy(to + n, share->sums, own * sizeof *to);
+        n += own;
+    }
+    return n;
+}
+
+// Parts in the order of ranks are leaves in the order of the tree.
+static tess_status unpack(tess_xp_pass *pass, int64_t n_set, const tess_comm_parts *parts)
+{
+    const int64_t n_all = tess_xp_pass_count(pass);
+    const int32_t n_rank = tess_comm_size(pass->ctx);
+    for (int64_t k = 0; k < n_set; k++) {
+        tess_xp_pass_tree(pass, k)->n_leaf = 0;
+    }
+    int64_t first = 0;
+    for (int32_t rank = 0; rank < n_rank; rank++) {
+        const int64_t n = n_all / n_rank + (rank < n_all % n_rank);
+        const int64_t n_piece = tess_xp_count_stretches(first, n);
+        double *sums = (double *)(void *)(parts->data + parts->offset[rank]);
+        const uint64_t bytes = (uint64_t)(n_set * n_piece * pass->n_sum) * sizeof *sums;
+        if (parts->offset[rank + 1] - parts->offset[rank] != bytes) {
+            TESS_FAIL(TESS_E_INTERNAL, "rank %d brought %llu bytes of sums, expected %llu",
+                      (int)rank,
+                      (unsigned long long)(parts->offset[rank + 1] - parts->offset[rank]),
+                      (unsigned long long)bytes);
+        }
+        for (int64_t k = 0; k < n_set; k++) {
+            tess_xp_tree *tree = tess_xp_pass_tree(pass, k);
+            for (int64_t left = n; left > 0; sums += pass->n_sum) {
+                const int64_t length = tess_xp_stretch(tree->n_leaf, left);
+                tess_xp_tree_push(tree, sums, length);
+                left -= length;
+            }
+        }
+        first += n;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_ranks_finish(tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set,
+                                 tess_status status)
+{
+    double *packed = (double *)(void *)(pass->shares + pass->max_set) +
+                     (size_t)pass->max_set * share_doubles(pass);
+    const size_t n = status == TESS_OK ? pack(pass, n_set, packed) : 0;
+    const tess_comm_point at = {"a pass over the data", hash_points(pass, points, n_set)};
+    tess_comm_parts parts;
+    pass->next_leaf = 0;
+    TESS_TRY(tess_comm_gather(pass->ctx, at, status, packed, n * sizeof *packed, &parts));
+    const tess_status unpacked = unpack(pass, n_set, &parts);
+    tess_comm_parts_free(&parts);
+    return unpacked;
+}
