@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from test_paths import write_bids
 
 SYSTEMS = ["slurm", "pbs"]
 FIT = ["xpcs", "fit", "run.txc2", "--gap", "2e6", "-o", "fit"]
@@ -274,6 +275,32 @@ def test_shards_run_by_their_script_are_those_of_one_command(tessera, tmp_path, 
     assert tessera(*DRAW[:-2], *few, "-o", "own", "--combine", "parts").returncode == 0
     name = "cmc/samples.npz"
     assert (tmp_path / "draws" / name).read_bytes() == (tmp_path / "own" / name).read_bytes()
+
+
+def test_a_study_by_subjects(tessera, tmp_path, called):
+    """As a whole: the same files, the group's among them."""
+    names = [f"E{i}" for i in range(8)]
+    for subject in ("01", "02", "odd"):
+        write_bids(tmp_path / "bids", names, subject)
+    angles = np.linspace(0.2, 5.9, len(names))
+    (tmp_path / "head.csv").write_text("name,x,y,z\n" + "".join(
+        f"{n},{0.08 * np.cos(a)},{0.08 * np.sin(a)},0.04\n"
+        for n, a in zip(names, angles, strict=True)))
+    study = ["autoreject", "study", "bids", "--montage", "head.csv", "--window", "0.16", "--n-fold",
+             "2"]
+    text = script(tessera, "slurm", "--per-subject", "--cpus-per-task", "1", *study, "-o", "parts")
+    assert [c.split() for c in called(text)[1]][0][2] == "--array=0-2"
+    assert "--dependency=afterany:7" in called(text)[1][1]
+    for task in range(3):
+        called(text, "part", SLURM_ARRAY_TASK_ID=str(task))
+    called(text, "join")
+    assert tessera(*study, "-o", "whole", "--threads", "1").returncode == 0
+    files = {str(p.relative_to(tmp_path / "whole")) for p in (tmp_path / "whole").rglob("*.*")}
+    assert len([name for name in files if "sub-odd" in name]) > 0
+    for name in files:
+        if name.endswith((".npz", ".tsv")):
+            whole, parts = (tmp_path / f / name for f in ("whole", "parts"))
+            assert whole.read_bytes() == parts.read_bytes(), name
 
 
 # ---- What is refused ---------------------------------------------------------------------------

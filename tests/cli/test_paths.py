@@ -105,12 +105,12 @@ def spelled(word):
     return {"-o": "--output", "-m": "--model"}.get(word, word)
 
 
-def write_bids(root, names):
-    """A tree of one BrainVision recording."""
-    folder = root / "sub-01/eeg"
+def write_bids(root, names, subject="01"):
+    """A tree of one BrainVision recording, or one more in it."""
+    folder = root / f"sub-{subject}/eeg"
     folder.mkdir(parents=True)
     (root / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.9.0"}')
-    stem = "sub-01_task-rest_eeg"
+    stem = f"sub-{subject}_task-rest_eeg"
     lines = [f"Ch{i}={name},,0.1,µV" for i, name in enumerate(names, 1)]
     (folder / f"{stem}.vhdr").write_text(
         "Brain Vision Data Exchange Header File Version 1.0\n[Common Infos]\nCodepage=UTF-8\n"
