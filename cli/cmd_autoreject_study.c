@@ -147,19 +147,26 @@ static int print_json(cli *c, const tess_autoreject_study_info *info)
 }
 
 // The plan in a line: how many, how many at a time, and in how much memory.
-static void plan_line(const tess_autoreject_study_info *info, char *line, size_t capacity)
+static void plan_line(const cli *c, const tess_autoreject_study_info *info, char *line,
+                      size_t capacity)
 {
     char memory[32];
     char limit[32];
+    char ranks[48] = "";
+    tess_context_info machine;
+
+    if (tess_context_get_info(c->ctx, &machine, sizeof machine) == TESS_OK && machine.n_rank > 1) {
+        snprintf(ranks, sizeof ranks, " on each of %d ranks", (int)machine.n_rank);
+    }
 
     text_bytes(memory, sizeof memory, info->memory_bytes);
     text_bytes(limit, sizeof limit, info->limit_bytes);
     snprintf(line, capacity,
              "plan: %lld recordings to do (%lld done already, %lld cannot be opened), %lld at a "
-             "time with %d thread%s each; %s of %s",
+             "time with %d thread%s each%s; %s of %s",
              (long long)info->n_todo, (long long)info->n_kept, (long long)info->n_failed,
              (long long)info->n_at_a_time, (int)info->threads_each,
-             info->threads_each == 1 ? "" : "s", memory, limit);
+             info->threads_each == 1 ? "" : "s", ranks, memory, limit);
 }
 
 static int print_plan(cli *c, const tess_autoreject_study_info *info)
@@ -181,7 +188,7 @@ static int print_plan(cli *c, const tess_autoreject_study_info *info)
     for (int64_t i = 0; c->values.dry_run && !c->values.json && i < info->n_recording; i++) {
         print_recording(&info->recordings[i]);
     }
-    plan_line(info, line, sizeof line);
+    plan_line(c, info, line, sizeof line);
     return job_announce_plan(c, &plan, line);
 }
 

@@ -124,7 +124,7 @@ static const cli_command commands[] = {
      .min_operand = 1,
      .max_operand = 1,
      .operand_roles = {PATH_READ},
-     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_RANKS,
      OWN_OPTIONS(autoreject_study_options),
      .params = {tess_autoreject_study_params, tess_autoreject_fit_params,
                 tess_autoreject_transform_params, tess_autoreject_report_params,

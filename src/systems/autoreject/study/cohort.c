@@ -1,6 +1,7 @@
 #include "systems/autoreject/study/cohort.h"
 
 #include "base/status.h"
+#include "runtime/comm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,6 +112,9 @@ static tess_status tell_group(tess_autoreject_study *s, tess_autoreject_study *a
     TESS_TRY(tess_ar_cohort_sensors(&c));
     TESS_TRY(tess_ar_cohort_judge(&c));
     TESS_TRY(tell_outliers(s, &c));
+    if (!tess_comm_is_first(s->ctx)) {
+        return TESS_OK;
+    }
     TESS_TRY(tess_ar_cohort_write_tables(&c));
     TESS_TRY(tess_ar_cohort_write_json(&c));
     return tess_ar_cohort_write_page(&c);

@@ -1,5 +1,6 @@
 // What each recording holds and needs, and how many are worked on at a time.
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "systems/autoreject/study/study.h"
 
 #include <stdio.h>
@@ -143,7 +144,9 @@ static tess_status choose(tess_autoreject_study *s)
     int64_t n_todo = 0;
     tess_ar_study_item *most = largest(s, &n_todo);
     int64_t n = s->config.n_at_a_time > 0 ? s->config.n_at_a_time : s->ctx->n_thread;
-    n = n < n_todo ? n : n_todo;
+    const int64_t n_rank = tess_comm_size(s->ctx);
+    const int64_t n_own = (n_todo + n_rank - 1) / n_rank; // at most
+    n = n < n_own ? n : n_own;
     n = n < 1 ? 1 : n;
     for (bool fits = s->config.n_at_a_time > 0; most && !fits && n > 1;) {
         tess_context *ctx = NULL;

@@ -3,6 +3,7 @@
 // A context serves one recording: what it was warned of stands in the pages of that one alone, so
 // that results do not depend on who worked on what.
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "runtime/watch.h"
 #include "systems/autoreject/study/study.h"
 
@@ -18,6 +19,7 @@ typedef struct crew {
     const tess_ar_study_work *work;
     const int64_t *wanted; // [n] numbers of the items
     int64_t n;
+    int64_t n_all; // of all ranks; an own part stands for all of them
     int64_t n_at_a_time;
     atomic_llong next;
     atomic_llong n_done;
@@ -74,6 +76,16 @@ static void stop(crew *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
+// Rank 0 repeats them. One that finds no memory is not worth a recording.
+static void keep_warnings(tess_autoreject_study *s, tess_ar_study_item *item, tess_context *ctx)
+{
+    char lines[TESS_LOG_KEPT_BYTES];
+    if (!tess_comm_is_first(s->ctx)) {
+        (void)tess_log_warnings(&ctx->log, lines);
+        item->warnings = tess_ar_study_text(s, lines);
+    }
+}
+
 static tess_status work_on(worker *w, tess_ar_study_item *item)
 {
     crew *c = w->crew;
@@ -85,6 +97,7 @@ static tess_status work_on(worker *w, tess_ar_study_item *item)
     if (enter(c, w->number, ctx)) {
         status = c->work->fn(ctx, c->study, item);
         leave(c, w->number);
+        keep_warnings(c->study, item, ctx);
     }
     tess_context_destroy(ctx);
     return status;
@@ -127,14 +140,14 @@ static tess_status watch_crew(crew *c)
         nanosleep(&pause, NULL);
         const int64_t done = atomic_load(&c->n_done);
         if (status == TESS_OK && done < c->n) {
-            status = tess_watch_poll(&watch, done, c->n);
+            status = tess_watch_poll(&watch, done * c->n_all / c->n, c->n_all);
             if (status != TESS_OK) {
                 stop(c);
             }
         }
     }
     const bool is_all = atomic_load(&c->n_done) == c->n;
-    return is_all ? tess_watch_poll(&watch, c->n, c->n) : status;
+    return is_all ? tess_watch_poll(&watch, c->n_all, c->n_all) : status;
 }
 
 static tess_status run_crew(crew *c)
@@ -181,14 +194,16 @@ tess_status tess_ar_study_each(tess_autoreject_study *s, const tess_ar_study_wor
     c->wanted = wanted;
     for (int64_t i = 0; i < s->n; i++) {
         if (work->wanted(s, &s->items[i])) {
-            wanted[c->n++] = i;
+            wanted[c->n_all++] = i;
         }
     }
+    c->n = tess_ar_study_own(s, c->n_all, wanted);
     c->n_at_a_time = work->n_at_a_time < c->n ? work->n_at_a_time : c->n;
     c->n_at_a_time = c->n_at_a_time < MOST_WORKERS ? c->n_at_a_time : MOST_WORKERS;
     pthread_mutex_init(&c->mutex, NULL);
-    const tess_status status = c->n > 0 ? run_crew(c) : TESS_OK;
+    const tess_status own = c->n > 0 ? run_crew(c) : TESS_OK;
     pthread_mutex_destroy(&c->mutex);
+    const tess_status status = tess_ar_study_tell_ranks(s, work, wanted, c->n, own);
     tess_blocks_free(&memory);
     return status;
 }

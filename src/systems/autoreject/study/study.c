@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "runtime/work_folder.h"
 #include "systems/autoreject/montage/montage.h"
 #include "systems/autoreject/study/cohort.h"
@@ -118,7 +119,6 @@ static tess_status run(tess_autoreject_study *s)
                                      .n_at_a_time = s->info.n_at_a_time,
                                      .wanted = is_todo,
                                      .fn = tess_ar_study_do};
-    TESS_TRY(tess_ar_study_describe(s));
     const tess_status status = tess_ar_study_each(s, &work);
     tess_ar_study_tell(s);
     TESS_TRY(status);
@@ -127,19 +127,40 @@ static tess_status run(tess_autoreject_study *s)
     return TESS_OK;
 }
 
+// The folder is locked and described by rank 0, for all. *lock: -1 on the others.
+static tess_status take_folder(const tess_autoreject_study *s, const char *folder, int *lock)
+{
+    *lock = -1;
+    if (!tess_comm_is_first(s->ctx)) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_file_make_folders(s->output));
+    TESS_TRY(tess_work_folder_lock(folder, lock));
+    return tess_ar_study_describe(s);
+}
+
+static void release_folder(const char *folder, int lock)
+{
+    char message[TESS_MESSAGE_BYTES];
+    tess_error_copy_out(message);
+    if (lock >= 0) {
+        tess_work_folder_remove(folder);
+        close(lock);
+    }
+    tess_error_copy_in(message);
+}
+
 tess_status tess_autoreject_study_run(tess_autoreject_study *s)
 {
     tess_error_clear();
     char folder[TESS_AR_STUDY_PATH];
     int lock = -1;
-    TESS_TRY(tess_file_make_folders(s->output));
     TESS_TRY(tess_ar_study_root_path(s, ".tessera", folder));
-    TESS_TRY(tess_work_folder_lock(folder, &lock));
-    const tess_status status = run(s);
-    char message[TESS_MESSAGE_BYTES];
-    tess_error_copy_out(message);
-    tess_work_folder_remove(folder);
-    close(lock);
-    tess_error_copy_in(message);
+    tess_status status = tess_comm_agree(s->ctx, (tess_comm_point){"the folder of a study", 0},
+                                         take_folder(s, folder, &lock));
+    if (status == TESS_OK) {
+        status = tess_comm_agree(s->ctx, (tess_comm_point){"the end of a study", 0}, run(s));
+    }
+    release_folder(folder, lock);
     return status;
 }

@@ -7,6 +7,7 @@
 //   recording.c  one recording from its file to its results
 //   record.c     the side-car of its epochs, by which it is known to be done and the group is told
 //   run.c        several at a time
+//   ranks.c      and by several ranks, who tell each other
 //   whole.c      those of the group: of this run and of earlier ones
 //   cohort.h     what the recordings are together
 #ifndef TESS_AUTOREJECT_STUDY_H
@@ -24,6 +25,7 @@ typedef struct tess_ar_study_item {
     tess_autoreject_study_recording *info; // among those of the study
     char inputs[33];                       // digest of its files
     const char *table_warning;             // of its channels.tsv; NULL: none
+    const char *warnings;                  // of work that is not heard here, lines; NULL: none
     bool is_record_read;
     tess_ar_record record; // of what is done
 } tess_ar_study_item;
@@ -110,6 +112,14 @@ typedef struct tess_ar_study_work {
 } tess_ar_study_work;
 TESS_MUST_CHECK tess_status tess_ar_study_each(tess_autoreject_study *study,
                                                const tess_ar_study_work *work);
+
+// ranks.c: leaves this rank's of n items that are wanted; returns how many.
+int64_t tess_ar_study_own(const tess_autoreject_study *study, int64_t n, int64_t *wanted);
+// All ranks together, after each has worked on its own: what became of every item is known to all.
+TESS_MUST_CHECK tess_status tess_ar_study_tell_ranks(tess_autoreject_study *study,
+                                                     const tess_ar_study_work *work,
+                                                     const int64_t *own, int64_t n_own,
+                                                     tess_status status);
 
 // study.c: counts of states, notes.
 void tess_ar_study_tell(tess_autoreject_study *study);
