@@ -12,6 +12,7 @@
 #include "kernels/clifford_gemm.h"
 #include "kernels/decode_events.h"
 #include "kernels/xpcs.h"
+#include "kernels/xpcs_two.h"
 
 #include <stddef.h>
 #include <stdint.h>

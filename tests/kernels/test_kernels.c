@@ -93,6 +93,7 @@ int main(int argc, char **argv)
             run_list(test_autoreject_field_list, &options, &sum);
             run_list(test_autoreject_ransac_list, &options, &sum);
             run_list(test_xpcs_pass_list, &options, &sum);
+            run_list(test_xpcs_two_list, &options, &sum);
             run_list(test_clifford_rows_list, &options, &sum);
             run_list(test_clifford_gemm_list, &options, &sum);
             run_list(test_clifford_pair_list, &options, &sum);
