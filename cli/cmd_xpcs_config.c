@@ -19,6 +19,10 @@ static int read_mode(const cli *c, tess_xpcs_mode *mode)
     if (strcmp(name, "static") == 0) {
         return 0;
     }
+    if (strcmp(name, "heterodyne") == 0) {
+        *mode = TESS_XPCS_TWO_COMPONENT;
+        return 0;
+    }
     for (int i = 0; tess_xpcs_mode_name((tess_xpcs_mode)i); i++) {
         if (strcmp(name, tess_xpcs_mode_name((tess_xpcs_mode)i)) == 0) {
             *mode = (tess_xpcs_mode)i;

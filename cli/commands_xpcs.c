@@ -234,7 +234,8 @@ static const opt_def inspect_options[] = {
 };
 
 static const opt_def config_options[] = {
-    CHOICE("mode", xpcs.mode, "static|static_isotropic|static_anisotropic|laminar_flow",
+    CHOICE("mode", xpcs.mode,
+           "static|static_isotropic|static_anisotropic|laminar_flow|two_component|heterodyne",
            "generate: for this analysis_mode (default laminar_flow)"),
     PATH("output", 'o', output, PATH_WRITE, NULL, "generate: write here"),
     FLAG("force", overwrite, "generate: replace the file if it exists"),

@@ -121,6 +121,10 @@ static void print_parameters(const tess_xpcs_result_info *r)
                    ? ""
                    : tess_xpcs_param_status_name((tess_xpcs_param_status)r->status[k]));
     }
+    if (r->mode == TESS_XPCS_TWO_COMPONENT) {
+        printf("%-20s %13.7g +- %-9.2g f0 exp(-f1 f2)\n", "f_product", r->f_product,
+               r->f_product_sd);
+    }
     if (has_bootstrap) {
         printf("%-20s bootstrap: standard deviation over %lld refits to resampled blocks of "
                "frames\n",

@@ -80,11 +80,15 @@ static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
     if ((v->static_mode || v->laminar_flow) && has_flag(c, "mode")) {
         return cli_usage_error(c, "give the mode once: --mode, --static-mode or --laminar-flow");
     }
+    // Two components have parameters of their own, which a file is read for.
+    const char *mode = flag_of(c, "mode");
+    const int is_two = mode && strcmp(mode, "two_component") == 0;
     const struct {
         const char *option;
         const char *key;
         const char *text;
     } values[] = {
+        {"--mode", "analysis_mode", is_two ? mode : NULL},
         {"--static-mode", "analysis_mode", v->static_mode ? "static_anisotropic" : NULL},
         {"--laminar-flow", "analysis_mode", v->laminar_flow ? "laminar_flow" : NULL},
         {"--max-iterations", "optimization.nlsq.max_iterations", v->max_iterations},

@@ -114,7 +114,7 @@ static int write_fixed(FILE *file, const xpcs_job *j)
     const tess_xpcs_param_info *params = params_of(j, &n);
 
     for (int64_t k = 0; k < n; k++) {
-        if (j->is_fixed[k]) {
+        if (j->is_fixed[k] == 1) {
             fprintf(file, "%s%s", count++ ? "," : "", params[k].name);
             if (isfinite(j->start[k])) {
                 fputc('=', file);
@@ -259,6 +259,7 @@ static int record_starts(xpcs_job *j, cli_xpcs_values *v)
 {
     int64_t n = 0;
     params_of(j, &n);
+    n = j->model.mode == TESS_XPCS_TWO_COMPONENT ? 0 : n; // whose starts have no options
 
     for (int64_t k = 0; k < n && k < CLI_XPCS_STARTS; k++) {
         const int is_start = isfinite(j->start[k]) && !j->is_fixed[k];

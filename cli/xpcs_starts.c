@@ -216,15 +216,25 @@ int xpcs_take_starts(const cli *c, xpcs_job *j)
     tess_xpcs_fit_config *config = &j->fit_config;
     int64_t n = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
+    const int32_t said = tess_xpcs_settings_get_info(j->settings)->model.mode;
 
+    if ((said == TESS_XPCS_TWO_COMPONENT) != (j->model.mode == TESS_XPCS_TWO_COMPONENT)) {
+        // The mode is from elsewhere: what the settings have are other parameters.
+        config->start = config->lower = config->upper = config->x_scale = NULL;
+        config->is_fixed = NULL;
+    }
     for (int64_t k = 0; k < n && k < TESS_XPCS_MAX_PARAM; k++) {
         j->start[k] = config->start ? config->start[k] : (double)NAN;
         j->is_fixed[k] = config->is_fixed ? config->is_fixed[k] : 0;
     }
     for (int64_t k = 0; k < CLI_XPCS_STARTS; k++) {
         const char *text = c->values.xpcs.starts[k];
-        if (text && k >= n) {
-            return cli_usage_error(c, "--%s: mode %s has no such parameter", start_options[k],
+        // Two components have names of their own.
+        if (text && (k >= n || j->model.mode == TESS_XPCS_TWO_COMPONENT)) {
+            return cli_usage_error(c,
+                                   "--%s: mode %s has no such parameter; initial_parameters of a "
+                                   "configuration start any by its name",
+                                   start_options[k],
                                    tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
         }
         if (text) {

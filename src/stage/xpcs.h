@@ -13,14 +13,16 @@ enum {
     TESS_STAGE_XPCS_SIMULATE = 0x0203,
     TESS_STAGE_XPCS_REDUCE = 0x0204,
     TESS_STAGE_XPCS_GRIDS = 0x0205,
+    // MODEL for two components; who has it has the others for them, too.
+    TESS_STAGE_XPCS_TWO = 0x0207,
 };
 
 enum {
-    TESS_STAGE_XPCS_RUN = 256,     // columns of a tile
-    TESS_STAGE_XPCS_PAD = 16,      // a tile's rows are padded to this many items
-    TESS_STAGE_XPCS_LEAF = 16,     // tiles whose sums are taken in order, by one thread
-    TESS_STAGE_XPCS_MAX_PARAM = 7, // physical parameters
-    TESS_STAGE_XPCS_HEAD = 3,      // numbers per angle ahead of a tile's samples
+    TESS_STAGE_XPCS_RUN = 256,      // columns of a tile
+    TESS_STAGE_XPCS_PAD = 16,       // a tile's rows are padded to this many items
+    TESS_STAGE_XPCS_LEAF = 16,      // tiles whose sums are taken in order, by one thread
+    TESS_STAGE_XPCS_MAX_PARAM = 14, // physical parameters
+    TESS_STAGE_XPCS_HEAD = 3,       // numbers per angle ahead of a tile's samples
 };
 
 // How the upper triangle of an n_frame x n_frame matrix is cut. Row i has columns i+1..n_frame-1,
@@ -49,9 +51,32 @@ typedef struct tess_xp_grid {
     const double *shear;          // C_G
     const double *shear_d[3];     // by gamma_dot_t0, beta, gamma_dot_t_offset
     double eps_abs;               // integrals are sqrt(d^2 + eps_abs)
+    const double *two;            // of two components, else NULL: [TWO_ARRAYS][n_frame]
+    int64_t two_stride;           // n_frame
 } tess_xp_grid;
 
-// What the model needs of an angle. Angles of equal q are neighbours and share w2.
+// The arrays of two components. Integrals over seconds of the transport rates of reference and
+// sample and of the velocity, each with its derivatives by amplitude, exponent and offset; then
+// cosine and sine of the angle whose tangent is fs / fr, and its derivatives by f0 to f3.
+enum {
+    TESS_XP_TWO_REFERENCE = 0,
+    TESS_XP_TWO_SAMPLE = 4,
+    TESS_XP_TWO_VELOCITY = 8,
+    TESS_XP_TWO_COSINE = 12,
+    TESS_XP_TWO_SINE = 13,
+    TESS_XP_TWO_MIXING_D = 14,
+    TESS_XP_TWO_ARRAYS = 18,
+    TESS_XP_TWO_PARAMS = 14
+};
+
+// Arrays of a grid, which follow each other.
+static inline int64_t tess_xp_grid_arrays(int64_t n_param)
+{
+    return n_param == TESS_XP_TWO_PARAMS ? TESS_XP_TWO_ARRAYS : n_param == 3 ? 4 : 8;
+}
+
+// What the model needs of an angle. Angles of equal q are neighbours and share w2. Of two
+// components w2 is q^2 / 2, amplitude q cos(phi + phi0) and tau its derivative by phi0.
 typedef struct tess_xp_angle {
     double w2;        // q^2 dt
     double amplitude; // A: z = A (C_G[j] - C_G[i]); exactly 0 perpendicular to the flow
@@ -98,6 +123,9 @@ enum {
 //   P_k = sum v J_k   Q_k = sum v J_k M R_k = sum v J_k y
 //   H_kl = sum over angles of weight * sum v J_k J_l
 //
+// Two components (n_param 14): M = X^2 + Y^2 + 2 X Y cos(amplitude (C_v[j] - C_v[i])) with
+// X = cosine_i cosine_j exp(-w2 (C_r[j] - C_r[i])), Y = sine_i sine_j exp(-w2 (C_s[j] - C_s[i])).
+//
 // With a robust loss r = (offset + contrast M - y) sqrt(v inverse_variance) / f_scale and scipy's
 // rho', rho'': s = v max(rho' + 2 rho'' r^2, eps) takes the place of v in H, and s inverse_variance
 // in S1, Sf, Sff, P and Q;
@@ -121,7 +149,7 @@ typedef struct tess_stage_xpcs_pass {
     int64_t n_leaf;
     int64_t group;   // leaves of a period that count
     int64_t period;  // 0: all of them
-    int32_t n_param; // 3: no shear, 7
+    int32_t n_param; // 3: no shear, 7, or 14: two components
     int32_t power;   // of sinc: 2 or 4
     int32_t want;
     int32_t loss;         // tess_xpcs_loss

@@ -546,7 +546,7 @@ static void bad_constants_are_refused(void **state)
         {0.1, (double)NAN, 2, 0, TESS_E_RANGE, "> 0, in Å"},
         {0.1, 200, 2, 0, TESS_E_RANGE, "200 Å is 0.02 µm"},
         {0.1, 2e9, 2, 0, TESS_E_RANGE, "the unit is Å"},
-        {0.1, 2e6, 3, 0, TESS_E_RANGE, "mode: 3; expected"},
+        {0.1, 2e6, 4, 0, TESS_E_RANGE, "mode: 4; expected"},
         {0.1, 2e6, -1, 0, TESS_E_RANGE, "laminar_flow"},
         {0.1, 2e6, 2, 3, TESS_E_RANGE, "kernel: 3; expected 0 (upstream)"},
     };

@@ -120,6 +120,10 @@ static void the_manual_has_every_bound(void **state)
     for (int64_t i = 0; i < n; i++) {
         expect_bounds(manual, &params[i]);
     }
+    params = tess_xpcs_params(TESS_XPCS_TWO_COMPONENT, &n);
+    for (int64_t i = 0; i < n; i++) {
+        expect_bounds(manual, &params[i]);
+    }
     expect_bounds(manual, tess_xpcs_scaling_param(0));
     expect_bounds(manual, tess_xpcs_scaling_param(1));
     free(manual);

@@ -82,10 +82,8 @@ static const wrong values[] = {
     {"analysis_mode: laminar_flw\n",
      "run.yaml:1:16: analysis_mode: 'laminar_flw' does not exist; did you mean 'laminar_flow'? "
      "allowed is one of static_isotropic, static_anisotropic, static, laminar_flow"},
-    {"analysis_mode: two_component\n",
-     "run.yaml:1:16: analysis_mode: the model 'two_component' is not in this version; there are "
-     "static_isotropic, static_anisotropic and laminar_flow"},
-    {"analysis_mode: Heterodyne\n", "the model 'Heterodyne' is not in this version"},
+    {"analysis_mode: Heterodyne\ninitial_parameters: {fixed_parameters: {phi0: 1}}\n",
+     "'phi0' is no parameter; there are D0_ref, alpha_ref, D_offset_ref, D0_sample"},
     {"analysis_mode: null\n", "run.yaml:1:16: analysis_mode: expected a choice, found nothing"},
     {"analysis_mode: laminar_flow\n",
      "run.yaml:1:16: analysis_mode: laminar_flow needs "

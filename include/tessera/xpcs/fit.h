@@ -78,7 +78,9 @@ typedef struct tess_xpcs_fit_config {
                             value stay at the start of tess_xpcs_params() */
     const double *lower; /* [n_param]; NULL: those of tess_xpcs_params() */
     const double *upper;
-    const uint8_t *is_fixed; /* [n_param] 1: stays at its start; NULL: none */
+    const uint8_t *is_fixed; /* [n_param] 1: stays at its start; 0, or NULL for all: free, but f2 of
+                                two components, which only 2 frees: f0 exp(-f1 f2) is all that
+                                data know of it */
     const double *x_scale;   /* [n_param]; NULL, or NaN for one: from the Jacobian */
     const double *contrast;  /* [n_angle] start, or value of constant scaling; NULL: quantiles */
     const double *offset;

@@ -10,7 +10,8 @@ TESS_BEGIN_DECLS
 typedef enum tess_xpcs_mode {
     TESS_XPCS_STATIC_ISOTROPIC = 0,   /* D0, alpha, D_offset; one contrast and offset for all */
     TESS_XPCS_STATIC_ANISOTROPIC = 1, /* the same, a contrast and offset for every angle */
-    TESS_XPCS_LAMINAR_FLOW = 2        /* and gamma_dot_t0, beta, gamma_dot_t_offset, phi0 */
+    TESS_XPCS_LAMINAR_FLOW = 2,       /* and gamma_dot_t0, beta, gamma_dot_t_offset, phi0 */
+    TESS_XPCS_TWO_COMPONENT = 3       /* heterodyne: a reference and a sample that moves past it */
 } tess_xpcs_mode;
 
 /** The factor of shear in c2 is sinc(kappa x)^power, x = q L cos(phi0 - phi) strain. */
@@ -23,7 +24,8 @@ typedef enum tess_xpcs_kernel {
 enum {
     TESS_XPCS_N_STATIC = 3,
     TESS_XPCS_N_LAMINAR = 7,
-    TESS_XPCS_MAX_PARAM = 16 /* room for the two-component model */
+    TESS_XPCS_N_TWO = 14,
+    TESS_XPCS_MAX_PARAM = 16
 };
 
 /** A physical parameter, or contrast and offset. */
@@ -94,7 +96,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_model_pairs(
     int64_t n_pair, double *c2, double *jacobian);
 
 /** Rates and integrals on the grid of frames, [n_frame] each and [3][n_frame] derivatives by
- *  amplitude, exponent and offset; NULL where not wanted. Shear: laminar flow only. */
+ *  amplitude, exponent and offset; NULL where not wanted. Shear: laminar flow only. The last seven:
+ *  two components only, which have no others but t; their sums are integrals over seconds. */
 typedef struct tess_xpcs_grids {
     uint32_t struct_size;
     uint32_t reserved;
@@ -105,6 +108,13 @@ typedef struct tess_xpcs_grids {
     double *shear;
     double *shear_sum;
     double *shear_derivatives;
+    double *reference; /* transport rate of the reference, Å²/s */
+    double *sample;    /* of the sample */
+    double *velocity;  /* of one past the other, Å/s */
+    double *fraction;  /* of the sample in the scattered field */
+    double *reference_sum;
+    double *sample_sum;
+    double *velocity_sum;
 } tess_xpcs_grids;
 
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_model_grids(tess_context *ctx,

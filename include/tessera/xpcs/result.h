@@ -136,6 +136,8 @@ typedef struct tess_xpcs_result_info {
     const int32_t *interval_kind; /* [n_param] tess_xpcs_interval */
     double noise_pixels;          /* with noise frames: what the residuals look like, on average */
     double noise_photons;         /* likewise, of a pixel and frame; 0: noise is independent */
+    double f_product; /* of two components f0 exp(-f1 f2), which f0 and f2 enter as; else NaN */
+    double f_product_sd;
 } tess_xpcs_result_info;
 
 TESS_API const tess_xpcs_result_info *tess_xpcs_result_get_info(const tess_xpcs_result *result);

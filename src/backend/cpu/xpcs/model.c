@@ -2,6 +2,7 @@
 #include "stage/xpcs.h"
 
 #include "backend/cpu/xpcs/stages.h"
+#include "backend/cpu/xpcs/two.h"
 #include "backend/cpu/xpcs/xpcs.h"
 #include "base/status.h"
 
@@ -34,6 +35,18 @@ static void model_run(const model_job *job, int64_t row, int64_t first, int64_t 
     }
 }
 
+// The same of two components.
+static void two_run(const model_job *job, int64_t row, int64_t first, int64_t end, double *out)
+{
+    for (int64_t column = first; column < end; column += RUN) {
+        double m[RUN];
+        const xp_tile tile = {
+            .row = row, .column = column, .n_column = end - column < RUN ? end - column : RUN};
+        tess_cpu_xp_two_values(job->kernels, job->args->grid, job->args->angle, &tile, m);
+        memcpy(out + column, m, (size_t)tile.n_column * sizeof *out);
+    }
+}
+
 static tess_status model_block(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
@@ -41,9 +54,14 @@ static tess_status model_block(void *arg, int64_t block, int32_t worker)
     const tess_stage_xpcs_model *a = job->args;
     const int64_t row = a->first_row + block;
     double *out = a->out + block * a->n_frame;
-    model_run(job, row, 0, row, out);
     out[row] = 1;
-    model_run(job, row, row + 1, a->n_frame, out);
+    if (a->grid->two) {
+        two_run(job, row, 0, row, out);
+        two_run(job, row, row + 1, a->n_frame, out);
+    } else {
+        model_run(job, row, 0, row, out);
+        model_run(job, row, row + 1, a->n_frame, out);
+    }
     return TESS_OK;
 }
 
@@ -107,11 +125,28 @@ static void write_weights(const tess_stage_xpcs_simulate *a, const xp_tile *tile
     }
 }
 
+static void simulate_two(const simulate_job *job, const xp_tile *tile, unsigned char *record)
+{
+    const tess_stage_xpcs_simulate *a = job->args;
+    for (int64_t angle = 0; angle < a->tiles->n_angle; angle++) {
+        double m[RUN];
+        tess_cpu_xp_two_values(job->kernels, a->grid, &a->angles[angle], tile, m);
+        simulate_angle(job, tile, record, angle, m);
+        if (a->tiles->has_sigma) {
+            write_weights(a, tile, record, angle);
+        }
+    }
+}
+
 static void simulate_tile(const simulate_job *job, const xp_tile *tile, unsigned char *record)
 {
     const tess_stage_xpcs_simulate *a = job->args;
     tess_xp_pairs_f64 pairs;
     double m[RUN];
+    if (a->grid->two) {
+        simulate_two(job, tile, record);
+        return;
+    }
     for (int64_t first = 0; first < a->tiles->n_angle;) {
         const int64_t end = tess_cpu_xp_group_end(a->angles, a->tiles->n_angle, first);
         tess_xp_source source = tess_cpu_xp_source(a->grid, a->angles[first].w2, a->power, 0);

@@ -3,6 +3,7 @@
 #include "stage/xpcs.h"
 
 #include "backend/cpu/xpcs/stages.h"
+#include "backend/cpu/xpcs/two.h"
 #include "backend/cpu/xpcs/xpcs.h"
 #include "base/status.h"
 
@@ -30,6 +31,12 @@ typedef struct pass_scratch {
     float narrow_g[TESS_XP_ROW];
 } pass_scratch;
 
+// The same of two components, whose derivatives have no factors that angles share.
+typedef struct pass_two {
+    tess_xp_two_pairs pairs;
+    tess_xp_slopes slopes;
+} pass_two;
+
 typedef struct pass_job {
     const tess_kernels *kernels;
     const tess_stage_xpcs_pass *args;
@@ -49,6 +56,7 @@ typedef struct pass_tile {
     const tess_xp_angle *angles; // [n_angle] likewise
     const double *frames;        // weights of frames likewise; NULL: 1
     pass_scratch *scratch;
+    pass_two *two; // NULL: one component
     double *lanes; // [n_angle][ANGLE_LANES]
     xp_tile at;
     const unsigned char *record;
@@ -58,6 +66,11 @@ typedef struct pass_tile {
     double fixed[TESS_XP_N_STATIC_SUM]; // static: of the pairs alone
     double fixed_weight;                // of complete angles in the Hessian
 } pass_tile;
+
+static int is_two(const tess_stage_xpcs_pass *a)
+{
+    return a->n_param == TESS_XP_TWO_PARAMS;
+}
 
 static const double *head_of(const pass_tile *tile, int64_t angle)
 {
@@ -110,15 +123,22 @@ static void evaluate(const pass_tile *tile, int64_t angle, const double **m, con
 {
     const tess_stage_xpcs_pass *a = tile->job->args;
     pass_scratch *s = tile->scratch;
+    *t = NULL;
     if (a->n_param == 3 || tile->is_dark) {
         *m = tile->is_dark ? s->m : s->pairs.e;
-        *t = NULL;
+        return;
+    }
+    *m = s->m;
+    if (tile->two) {
+        const tess_xp_angle *of = &tile->angles[angle];
+        tile->job->kernels->xpcs_two_points(
+            &tile->two->pairs, (size_t)tile->at.n_column, of->amplitude, of->tau, s->m,
+            tile->job->want == TESS_XP_COST ? NULL : &tile->two->slopes);
         return;
     }
     double *slopes = tile->job->want == TESS_XP_COST ? NULL : s->t;
     tile->job->kernels->xpcs_points_f64(&s->pairs, (size_t)tile->at.n_column,
                                         tile->angles[angle].amplitude, a->power, s->m, slopes);
-    *m = s->m;
     *t = slopes;
 }
 
@@ -135,6 +155,22 @@ static void take_products(const pass_tile *tile, int64_t angle, const tess_xp_te
 {
     const pass_job *job = tile->job;
     const int want = tile->is_dark ? TESS_XP_COST : job->want;
+    if (tile->two) {
+        const tess_stage_xpcs_pass *a = job->args;
+        const tess_xp_angle *of = &tile->angles[angle];
+        const tess_xp_dense dense = {.m = terms->m,
+                                     .w = terms->w,
+                                     .g = terms->g,
+                                     .slopes = &tile->two->slopes,
+                                     .n = (size_t)tile->at.n_column,
+                                     .n_param = a->n_param,
+                                     .want = want,
+                                     .by = a->loss == TESS_XP_LINEAR ? 1 : of->inverse_variance,
+                                     .weight = of->weight};
+        tess_cpu_xp_add_dense(job->kernels, &dense, tile->sums + angle * job->n_angle_sum,
+                              tile->hessian);
+        return;
+    }
     job->kernels->xpcs_sums_f64(&tile->scratch->pairs, terms, (size_t)tile->at.n_column, want,
                                 tile->lanes + angle * ANGLE_LANES, &tile->scratch->angles);
 }
@@ -291,12 +327,28 @@ static void clear_angles(const pass_tile *tile)
     }
 }
 
+static void prepare_two(pass_tile *tile, int64_t first)
+{
+    const tess_xp_two_source source = tess_cpu_xp_two_source(
+        tile->grid, tile->angles[first].w2, &tile->at, tile->job->want != TESS_XP_COST);
+    tile->is_dark = tess_cpu_xp_two_is_dark(&source);
+    if (tile->is_dark) {
+        memset(tile->scratch->m, 0, sizeof tile->scratch->m);
+        return;
+    }
+    tile->job->kernels->xpcs_two_pairs(&source, &tile->two->pairs);
+}
+
 // The factors that angles of equal q share.
 static void prepare_group(pass_tile *tile, int64_t first)
 {
     const pass_job *job = tile->job;
     const tess_stage_xpcs_pass *a = job->args;
     pass_scratch *s = tile->scratch;
+    if (tile->two) {
+        prepare_two(tile, first);
+        return;
+    }
     tess_xp_source source =
         tess_cpu_xp_source(tile->grid, tile->angles[first].w2, a->power, job->want != TESS_XP_COST);
     source.shear = a->n_param == 3 ? NULL : source.shear;
@@ -337,7 +389,7 @@ static void group_sums(pass_tile *tile, int64_t first, int64_t end)
             complete_angle(tile, angle);
         }
     }
-    if (tile->job->want == TESS_XP_HESSIAN && !tile->is_dark) {
+    if (tile->job->want == TESS_XP_HESSIAN && !tile->is_dark && !tile->two) {
         add_hessian(tile);
     }
 }
@@ -385,6 +437,8 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
         .at = tess_cpu_xp_first_tile(a->tiles, leaf),
         .sums = a->sums + (set * a->n_leaf + block / a->n_set) * a->n_sum};
     tile.lanes = (double *)(void *)(tile.scratch + 1);
+    tile.two =
+        is_two(a) ? (pass_two *)(void *)(tile.lanes + a->tiles->n_angle * ANGLE_LANES) : NULL;
     tile.hessian = tile.sums + a->tiles->n_angle * job->n_angle_sum;
     memset(tile.lanes, 0, (size_t)a->tiles->n_angle * ANGLE_LANES * sizeof *tile.lanes);
     memset(tile.sums, 0, (size_t)a->n_sum * sizeof *tile.sums);
@@ -400,7 +454,9 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
             tile.at = tess_cpu_xp_next_tile(a->tiles, &tile.at);
         }
     }
-    finish_leaf(&tile);
+    if (!tile.two) {
+        finish_leaf(&tile);
+    }
     atomic_fetch_add(&job->n_lit, n_lit);
     return TESS_OK;
 }
@@ -410,7 +466,8 @@ static double flops_per_point(const tess_stage_xpcs_pass *a, int want)
 {
     static const double laminar[] = {52, 97, 115};
     static const double fixed[] = {2, 8, 8};
-    return a->n_param == 3 ? fixed[want] : laminar[want];
+    static const double two[] = {60, 180, 390};
+    return a->n_param == 3 ? fixed[want] : is_two(a) ? two[want] : laminar[want];
 }
 
 tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args)
@@ -430,7 +487,7 @@ tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args)
                     .n_angle_sum = 6 + 3 * a->n_param,
                     .is_mixed = a->is_mixed && a->n_param == 7 && a->loss == TESS_XP_LINEAR};
     const size_t lanes_bytes = (size_t)a->tiles->n_angle * ANGLE_LANES * sizeof(double);
-    job.scratch_bytes = sizeof(pass_scratch) + lanes_bytes;
+    job.scratch_bytes = sizeof(pass_scratch) + lanes_bytes + (is_two(a) ? sizeof(pass_two) : 0);
     const size_t bytes = job.scratch_bytes * (size_t)tess_pool_threads(ctx->pool);
     job.scratch = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "sums of a pass");
     if (!job.scratch) {

@@ -10,6 +10,7 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_xpcs_simulate},
     {TESS_STAGE_XPCS_REDUCE, "xpcs.reduce", sizeof(tess_stage_xpcs_reduce), tess_cpu_xpcs_reduce},
     {TESS_STAGE_XPCS_GRIDS, "xpcs.grids", sizeof(tess_stage_xpcs_grids), tess_cpu_xpcs_grids},
+    {TESS_STAGE_XPCS_TWO, "xpcs.two_component", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
     {TESS_STAGE_XPCS_SWEEP, "xpcs.sweep", sizeof(tess_stage_xpcs_sweep), tess_cpu_xpcs_sweep},
 };
 

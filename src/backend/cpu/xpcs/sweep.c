@@ -2,10 +2,12 @@
 #include "stage/xpcs_sweep.h"
 
 #include "backend/cpu/xpcs/stages.h"
+#include "backend/cpu/xpcs/two.h"
 #include "backend/cpu/xpcs/xpcs.h"
 #include "base/status.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { RUN = TESS_STAGE_XPCS_RUN, BARS = TESS_XP_SWEEP_BARS };
 
@@ -27,11 +29,17 @@ typedef struct stretch {
     double inverse_sigma;
 } stretch;
 
-static void fill_fitted(const sweep_job *job, const tess_xp_angle *angle, stretch *t)
+// M of the tile; m is room for it and for its padding.
+static void fill_model(const sweep_job *job, const tess_xp_angle *angle, const stretch *t,
+                       double *m)
 {
     const tess_stage_xpcs_sweep *a = job->args;
+    if (a->grid->two) {
+        const xp_tile tile = {.row = t->row, .column = t->first, .n_column = t->n};
+        tess_cpu_xp_two_values(job->kernels, a->grid, angle, &tile, m);
+        return;
+    }
     tess_xp_pairs_f64 pairs;
-    double m[RUN];
     tess_xp_source source = tess_cpu_xp_source(a->grid, angle->w2, a->power, 0);
     source.shear = a->n_param == 3 ? NULL : source.shear;
     source.row = (size_t)t->row;
@@ -40,10 +48,17 @@ static void fill_fitted(const sweep_job *job, const tess_xp_angle *angle, stretc
     job->kernels->xpcs_pairs(&source, &pairs);
     if (source.shear) {
         job->kernels->xpcs_points_f64(&pairs, source.n, angle->amplitude, a->power, m, NULL);
+    } else {
+        memcpy(m, pairs.e, source.n * sizeof *m);
     }
-    const double *values = source.shear ? m : pairs.e;
+}
+
+static void fill_fitted(const sweep_job *job, const tess_xp_angle *angle, stretch *t)
+{
+    double m[RUN];
+    fill_model(job, angle, t, m);
     for (int64_t k = 0; k < t->n; k++) {
-        t->fitted[k] = angle->offset + angle->contrast * values[k];
+        t->fitted[k] = angle->offset + angle->contrast * m[k];
     }
 }
 

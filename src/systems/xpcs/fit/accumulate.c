@@ -4,6 +4,7 @@
 #include "runtime/stage.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/scaling.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
 #include "systems/xpcs/settings/constants.h"
@@ -205,6 +206,7 @@ tess_status tess_xpcs_accumulate(tess_context *ctx, tess_xpcs_data *data,
     TESS_TRY(tess_stage_choose(ctx, stages, 2, "pass", &at.device));
     TESS_TRY(read_config(config, &at.config));
     TESS_TRY(tess_xp_constants_for_data(model, &data->info, &at.model));
+    TESS_TRY(tess_xp_device_for(ctx, at.model.mode, "pass", &at.device));
     TESS_TRY(tess_xp_theta_check(&at.model, theta));
     TESS_TRY(tess_xp_data_mask(ctx, data, &at.config));
     tess_status status = open_pass(&at, theta);

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "systems/xpcs/fit/scaling_parts.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <string.h>
@@ -372,6 +373,51 @@ void tess_xp_covariance_conclude(tess_xpcs_result *r)
     }
 }
 
+// f0 and f2 of two components enter as f0 exp(-f1 f2) alone: with both free f2 counts as given, and
+// what is known is the product.
+static bool is_product_only(const tess_xp_problem *p)
+{
+    return p->model.mode == TESS_XPCS_TWO_COMPONENT && !p->is_fixed[TESS_XP_F0] &&
+           !p->is_fixed[TESS_XP_F2];
+}
+
+static void fill_product(const errors *x)
+{
+    tess_xpcs_result *r = x->result;
+    const double *f = r->theta + TESS_XP_F0;
+    const int64_t m = r->info.n_covariance;
+    const double *cov = r->covariance + (2 * x->problem->n_angle + TESS_XP_F0) * (m + 1);
+    const double power = exp(-f[1] * f[2]);
+    const double by[3] = {power, -f[2] * f[0] * power, -f[1] * f[0] * power};
+    double variance = 0;
+    for (int64_t i = 0; i < 3; i++) {
+        for (int64_t j = 0; j < 3; j++) {
+            variance += by[i] * by[j] * cov[i * m + j];
+        }
+    }
+    r->info.f_product = f[0] * power;
+    r->info.f_product_sd = sqrt(fmax(variance, 0));
+}
+
+static tess_status fill(errors *x)
+{
+    const bool is_two = x->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
+    const bool is_lost = is_product_only(x->problem);
+    int32_t *status = x->result->status;
+    if (is_lost) {
+        status[TESS_XP_F2] = TESS_XPCS_FIXED;
+    }
+    TESS_TRY(tess_xp_step_is_robust(x->engine) ? fill_explicit(x) : fill_reduced(x));
+    if (is_two) {
+        fill_product(x);
+    }
+    if (is_lost) {
+        status[TESS_XP_F0] = status[TESS_XP_F2] = TESS_XPCS_UNIDENTIFIED;
+    }
+    tess_xp_covariance_conclude(x->result);
+    return TESS_OK;
+}
+
 tess_status tess_xp_covariance_fill(const tess_xp_engine *engine, tess_xpcs_result *result)
 {
     const tess_xp_problem *p = engine->problem;
@@ -381,11 +427,8 @@ tess_status tess_xp_covariance_fill(const tess_xp_engine *engine, tess_xpcs_resu
     x.variance *= p->config.counting == 1 ? 0.5 : 1;
     result->signal = 0;
     find_statuses(&x);
-    const tess_status status =
-        tess_xp_step_is_robust(engine) ? fill_explicit(&x) : fill_reduced(&x);
-    if (status == TESS_OK) {
-        tess_xp_covariance_conclude(result);
-    }
+    result->info.f_product = result->info.f_product_sd = (double)NAN;
+    const tess_status status = fill(&x);
     if (x.block) {
         tess_heap_free(&engine->ctx->heap, x.block, x.block_bytes, TESS_TAG_SCRATCH);
     }

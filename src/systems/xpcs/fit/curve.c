@@ -69,7 +69,8 @@ void tess_xp_curve(const tess_xp_problem *p, const double *x, const double *step
     for (int64_t i = 0; i < p->n_free; i++) {
         out[i] = x[i] + step[i];
     }
-    for (int64_t first = 0; first + 3 <= p->n_param; first += 3) {
+    const int64_t n_rate = p->model.mode == TESS_XPCS_TWO_COMPONENT ? 3 : p->n_param / 3;
+    for (int64_t first = 0; first < 3 * n_rate; first += 3) {
         const bool is_free = place[first] >= 0 && place[first + 1] >= 0 && place[first + 2] >= 0 &&
                              (move[first] != 0 || move[first + 1] != 0);
         const int64_t own = k >= 0 ? p->free_index[k] - first : -1;

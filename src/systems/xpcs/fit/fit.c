@@ -12,6 +12,7 @@
 #include "systems/xpcs/fit/phases.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
@@ -378,6 +379,7 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
     tess_span span = tess_span_begin(&f->ctx->tracer, "xpcs.prepare");
     TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
     tess_span_end(&span, 0, 0);
+    TESS_TRY(tess_xp_device_for(f->ctx, f->problem.model.mode, "fit", &f->device));
     tess_xp_constants_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));
     TESS_TRY(begin(f));
@@ -438,7 +440,11 @@ tess_status tess_xpcs_fit_is_of(tess_context *ctx, tess_xpcs_data *data,
     *is_of = 0;
     TESS_TRY(choose_device(ctx, &device));
     TESS_TRY(tess_xp_problem_begin(ctx, data, model, config, &problem));
-    const tess_status status = tess_xp_identity_make(device, &problem, &id, text);
+    tess_status status = tess_xp_device_for(ctx, problem.model.mode, "fit", &device);
+    id = (tess_identity){0};
+    if (status == TESS_OK) {
+        status = tess_xp_identity_make(device, &problem, &id, text);
+    }
     if (status == TESS_OK) {
         tess_identity_digest(&id, text);
         *is_of = tess_provenance_is_of(ctx, path, text);

@@ -7,6 +7,7 @@
 #include "runtime/comm.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/fit/lanes.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <stdio.h>
@@ -218,6 +219,7 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
         TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));
     }
     TESS_TRY(tess_xp_constants_for_data(model, &data->info, &constants));
+    TESS_TRY(tess_xp_device_for(ctx, constants.mode, "fit", &device));
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &own));
     const int64_t n_param = tess_xp_n_param((tess_xpcs_mode)constants.mode);
     TESS_TRY(tess_xp_plan_make(ctx, data, n_param, &own, &inner));

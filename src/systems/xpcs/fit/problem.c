@@ -4,13 +4,27 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/xpcs/fit/plan.h"
+#include "systems/xpcs/fit/start_two.h"
+#include "systems/xpcs/model/two.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PHI0 = TESS_XPCS_N_LAMINAR - 1 };
+// The angle of the flow: of the laminar one, or of two components past each other; -1: none.
+static int64_t phi0_of(const tess_xp_problem *p)
+{
+    return p->model.mode == TESS_XPCS_LAMINAR_FLOW    ? TESS_XPCS_N_LAMINAR - 1
+           : p->model.mode == TESS_XPCS_TWO_COMPONENT ? TESS_XP_PHI0_HET
+                                                      : -1;
+}
+
+// f2 changes nothing that f0 could not: it stays where it is unless somebody frees it.
+static bool is_fixed_by_itself(const tess_xp_problem *p, int64_t k)
+{
+    return p->model.mode == TESS_XPCS_TWO_COMPONENT && k == TESS_XP_F2;
+}
 
 static const char *const names_of_scaling[2] = {"contrast", "offset"};
 
@@ -53,7 +67,9 @@ static tess_status take_param(tess_xp_problem *p, int64_t k, const tess_xpcs_par
         TESS_FAIL(TESS_E_CONFIG, "x_scale of %s: %g; expected a finite number > 0", info->name,
                   p->x_scale[k]);
     }
-    p->is_fixed[k] = (config->is_fixed && config->is_fixed[k]) || p->lower[k] == p->upper[k];
+    const int said = config->is_fixed ? config->is_fixed[k] : 0;
+    p->is_fixed[k] =
+        said == 1 || (said == 0 && is_fixed_by_itself(p, k)) || p->lower[k] == p->upper[k];
     p->start[k] = given;
     if (p->is_fixed[k] && isnan(given)) {
         p->start[k] = info->start;
@@ -92,25 +108,26 @@ static tess_status take_params(tess_xp_problem *p)
 
 // Where all angles lie along or across the flow the model is even in phi0 - start: no gradient
 // would ever move it from there.
-static void leave_saddle(tess_xp_problem *p)
+static void leave_saddle(tess_xp_problem *p, int64_t k)
 {
     static const double aside = 1; // degree
-    const bool is_given = !isnan(p->start[PHI0]);
-    const double phi0 = is_given ? p->start[PHI0] : fmin(fmax(0, p->lower[PHI0]), p->upper[PHI0]);
+    const bool is_given = !isnan(p->start[k]);
+    const double phi0 = is_given ? p->start[k] : fmin(fmax(0, p->lower[k]), p->upper[k]);
+    const double sign = p->model.mode == TESS_XPCS_LAMINAR_FLOW ? -1 : 1; // phi0 - phi, phi0 + phi
     for (int64_t a = 0; a < p->n_angle; a++) {
-        const double from_axis = remainder(p->data->info.phi[a] - phi0, 90);
+        const double from_axis = remainder(p->data->info.phi[a] + sign * phi0, 90);
         if (fabs(from_axis) > 1e-6) {
             return;
         }
     }
-    const double room = p->upper[PHI0] - phi0;
-    p->start[PHI0] = room > aside ? phi0 + aside : phi0 - fmin(aside, phi0 - p->lower[PHI0]);
+    const double room = p->upper[k] - phi0;
+    p->start[k] = room > aside ? phi0 + aside : phi0 - fmin(aside, phi0 - p->lower[k]);
     if (is_given) {
         tess_xp_problem_warn(p, TESS_W_XPCS_START,
                              "The start of phi0 was moved from %g to %g: all angles lie along or "
                              "across the flow there, and the data cannot tell its sign; the other "
                              "sign fits alike.",
-                             phi0, p->start[PHI0]);
+                             phi0, p->start[k]);
     }
 }
 
@@ -192,8 +209,8 @@ static tess_status open_scaling(tess_xp_problem *p)
 
 static tess_status weigh(tess_xp_problem *p)
 {
-    const double phi0 =
-        p->model.mode == TESS_XPCS_LAMINAR_FLOW && !isnan(p->start[PHI0]) ? p->start[PHI0] : 0;
+    const int64_t k = phi0_of(p);
+    const double phi0 = k >= 0 && !isnan(p->start[k]) ? p->start[k] : 0;
     tess_xpcs_fit_config defaults;
     tess_xpcs_fit_config_init(&defaults, sizeof defaults);
     p->sigma_is_default = p->config.sigma_mode == TESS_XPCS_SIGMA_CONSTANT &&
@@ -265,19 +282,24 @@ static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *mode
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;
     }
+    if (p->model.mode == TESS_XPCS_TWO_COMPONENT && p->config.precision == 1) {
+        TESS_FAIL(TESS_E_CONFIG, "precision: mixed is not there for mode two_component; use f64");
+    }
     return mask(p);
 }
 
 static tess_status prepare(tess_xp_problem *p)
 {
     TESS_TRY(take_params(p));
-    if (p->model.mode == TESS_XPCS_LAMINAR_FLOW && !p->is_fixed[PHI0]) {
-        leave_saddle(p);
+    const int64_t phi0 = phi0_of(p);
+    if (phi0 >= 0 && !p->is_fixed[phi0]) {
+        leave_saddle(p, phi0);
     }
     TESS_TRY(take_memory(p));
     TESS_TRY(take_scaling(p));
     TESS_TRY(weigh(p));
-    return open_scaling(p);
+    TESS_TRY(open_scaling(p));
+    return p->model.mode == TESS_XPCS_TWO_COMPONENT ? tess_xp_two_look(p) : TESS_OK;
 }
 
 tess_status tess_xp_problem_begin(tess_context *ctx, tess_xpcs_data *data,

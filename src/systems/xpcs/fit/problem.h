@@ -25,6 +25,11 @@ typedef struct tess_xp_problem {
     double x_scale[TESS_XPCS_MAX_PARAM]; // NaN: from the Jacobian
     int32_t is_fixed[TESS_XPCS_MAX_PARAM];
     int32_t has_start; // 1: of every parameter
+    // Two components, from a look at the data: decay of both, Å²/s; velocity in the middle of the
+    // measurement, Å/s, and its exponent.
+    double two_rate;
+    double two_velocity;
+    double two_beta;
     int32_t sigma_is_default;
     tess_xp_scaling scaling;
     tess_xp_weights weights;

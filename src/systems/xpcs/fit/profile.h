@@ -9,7 +9,7 @@
 
 #include "systems/xpcs/fit/problem.h"
 
-enum { TESS_XP_PROFILE_MAX = 7 };
+enum { TESS_XP_PROFILE_MAX = TESS_XPCS_MAX_PARAM };
 
 typedef enum tess_xp_profile_status {
     TESS_XP_PROFILE_AT_WORK = 0,

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "systems/xpcs/fit/phases.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,13 @@ static bool is_insignificant(const tess_xpcs_result *r, int64_t k)
     return fabs(r->theta[k]) < 2 * r->sd[k];
 }
 
+// f0 and f2 of two components where their product is known: told by itself.
+static bool is_two_product(const tess_xpcs_result *r, int64_t k)
+{
+    return r->info.mode == TESS_XPCS_TWO_COMPONENT && (k == TESS_XP_F0 || k == TESS_XP_F2) &&
+           isfinite(r->info.f_product_sd);
+}
+
 static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     for (int64_t k = 0; k < r->info.n_param; k++) {
@@ -85,7 +93,7 @@ static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
                                  "bound (--bounds %s=LOW:HIGH) or fix the parameter.",
                                  name, is_lower ? "lower" : "upper",
                                  is_lower ? r->lower[k] : r->upper[k], name);
-        } else if (r->status[k] == TESS_XPCS_UNIDENTIFIED) {
+        } else if (r->status[k] == TESS_XPCS_UNIDENTIFIED && !is_two_product(r, k)) {
             tess_xp_problem_warn(p, TESS_W_XPCS_UNIDENTIFIED,
                                  "%s is unidentified: the data do not determine it; fix it, or fix "
                                  "what it is degenerate with.",
@@ -133,6 +141,9 @@ static void warn_of_correlations(tess_xp_problem *p, const tess_xpcs_result *r)
 static void warn_of_physics(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     const double *x = r->theta;
+    if (r->info.mode == TESS_XPCS_TWO_COMPONENT) {
+        return; // every value within the bounds was seen in samples
+    }
     if (x[D0] <= 0 || x[D0] > 1e7) {
         tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
                              "D0 = %g is not a plausible transport rate; check q, dt and bounds "
@@ -476,6 +487,9 @@ tess_status tess_xp_quality_judge(const tess_xp_engine *e, tess_xpcs_result *r)
         warn_of_angles(p, r);
     }
     warn_of_alternatives(e, r);
+    if (r->info.mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_xp_quality_two(e, r);
+    }
     warn_of_intervals(e, r);
     warn_of_bootstrap(e, r);
     TESS_TRY(write_message(e, r));

@@ -9,5 +9,7 @@
 // go to the problem.
 TESS_MUST_CHECK tess_status tess_xp_quality_judge(const tess_xp_engine *engine,
                                                   tess_xpcs_result *result);
+// Of two components: f0 and f2, exchanged components.
+void tess_xp_quality_two(const tess_xp_engine *engine, const tess_xpcs_result *result);
 
 #endif

@@ -6,6 +6,8 @@
 #include "numerics/order.h"
 #include "numerics/trust_region.h"
 #include "systems/xpcs/fit/curve.h"
+#include "systems/xpcs/fit/start_two.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,14 +20,15 @@ enum {
     FIT_NFEV = 40,    // of a first descent
     REFINE_NFEV = 80, // of those worth it
     REFINED = 12,
-    MIRRORED = 4, // minima whose mirror images are tried
+    MIRRORED = 4,   // minima whose mirror images are tried
+    TWO_MINIMA = 4, // of two components that are fitted to the data
     GRID_BYTES = 2 << 20,
     MOST_SETS = TESS_XP_MOST_LOOKS,
     HOST_SETS = 32,
-    PHI0 = 6,
 };
 
 static const double work_points = 3e7;  // that a search may cost on small data
+static const double two_points = 1e7;   // likewise, of two components
 static const double work_share = 2;     // and on large ones, passes over all
 static const double looks_per_fit = 25; // about
 static const double rough = 0.05;       // of chi2: a first descent ends
@@ -307,32 +310,48 @@ static void keep_distinct(scout *s, double most_excess, int64_t most)
     s->n_run = n;
 }
 
-// |cos(phi0 - phi)| of an angle near the perpendicular is the same at phi0' = 2 (phi - 90) - phi0.
-static void add_mirrors(scout *s)
+// |cos(phi0 - phi)| of an angle near the perpendicular is the same at phi0' = 2 (phi - 90) - phi0;
+// sign -1: of phi0 + phi.
+static void add_turned(scout *s, int64_t n_old, int64_t k, double sign)
 {
     const tess_xp_problem *p = s->problem;
-    const int64_t n_old = s->n_run < MIRRORED ? s->n_run : MIRRORED;
-    if (p->model.mode != TESS_XPCS_LAMINAR_FLOW || p->is_fixed[PHI0]) {
-        return;
-    }
-    for (int64_t i = 0; i < n_old; i++) {
+    for (int64_t i = 0; i < n_old && !p->is_fixed[k]; i++) {
         for (int64_t a = 0; a < p->n_angle && s->n_run < s->max_run; a++) {
             double theta[P];
             memcpy(theta, s->runs[i].theta, sizeof theta);
-            const double image = 2 * (p->data->info.phi[a] - 90) - theta[PHI0];
-            theta[PHI0] = image - 180 * round((image - theta[PHI0]) / 180);
-            if (theta[PHI0] >= p->lower[PHI0] && theta[PHI0] <= p->upper[PHI0] &&
-                theta[PHI0] != s->runs[i].theta[PHI0]) {
+            const double image = 2 * sign * (p->data->info.phi[a] - 90) - theta[k];
+            theta[k] = image - 180 * round((image - theta[k]) / 180);
+            if (theta[k] >= p->lower[k] && theta[k] <= p->upper[k] &&
+                theta[k] != s->runs[i].theta[k]) {
                 add_run(s, theta);
             }
         }
     }
 }
 
+// What fits nearly as well as the minima found: mirror images of the flow, components exchanged.
+static void add_mirrors(scout *s)
+{
+    const tess_xp_problem *p = s->problem;
+    const int64_t n_old = s->n_run < MIRRORED ? s->n_run : MIRRORED;
+    if (p->model.mode == TESS_XPCS_LAMINAR_FLOW) {
+        add_turned(s, n_old, TESS_XPCS_N_LAMINAR - 1, 1);
+    }
+    if (p->model.mode == TESS_XPCS_TWO_COMPONENT) {
+        for (int64_t i = 0; i < n_old && s->n_run < s->max_run; i++) {
+            double theta[P] = {0};
+            tess_xp_two_exchange(p, s->runs[i].theta, theta);
+            add_run(s, theta);
+        }
+        add_turned(s, n_old, TESS_XP_PHI0_HET, -1);
+    }
+}
+
 static int64_t count_fits(const scout *s)
 {
     const double n_used = (double)s->problem->data->info.n_used;
-    const double points = fmax(work_points, work_share * n_used);
+    const bool is_two = s->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
+    const double points = fmax(is_two ? two_points : work_points, work_share * n_used);
     const double n = points / (looks_per_fit * fmax((double)s->sketch.n_point, 1));
     return n < LEAST_FITS ? LEAST_FITS : n > MOST_FITS ? MOST_FITS : (int64_t)n;
 }
@@ -364,7 +383,7 @@ static tess_status search(scout *s, const double *starts, int64_t n_start, int64
 {
     const int64_t n_fit = count_fits(s);
     const int64_t n_latin = SCREEN * n_fit;
-    TESS_TRY(take_memory(s, n_start + n_latin + MIRRORED * s->problem->n_angle + REFINED));
+    TESS_TRY(take_memory(s, n_start + n_latin + MIRRORED * (s->problem->n_angle + 1) + REFINED));
     for (int64_t i = 0; i < n_latin; i++) {
         const double nowhere[P] = {0};
         add_run(s, nowhere);
@@ -382,7 +401,8 @@ static tess_status search(scout *s, const double *starts, int64_t n_start, int64
     keep_distinct(s, promising, REFINED);
     add_mirrors(s);
     TESS_TRY(descend(s, 0, s->n_run, fine, REFINE_NFEV));
-    keep_distinct(s, tellable, TESS_XP_MAX_MINIMA);
+    const bool is_two = s->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
+    keep_distinct(s, tellable, is_two ? TWO_MINIMA : TESS_XP_MAX_MINIMA);
     return TESS_OK;
 }
 

@@ -403,7 +403,10 @@ static bool is_rough(tess_xp_engine *e)
 {
     const tess_xp_state *head = e->head;
     double sd[TESS_XPCS_MAX_PARAM];
-    if (e->problem->config.n_start != 0 || head->phase != TESS_XP_PHASE_FIT || head->tried != 0) {
+    // Two components always leave something open: rates that hardly change have many exponents.
+    const bool is_two = e->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
+    if (e->problem->config.n_start != 0 || head->phase != TESS_XP_PHASE_FIT || head->tried != 0 ||
+        is_two) {
         return false;
     }
     find_deviations(e, sd);

@@ -2,20 +2,23 @@
 
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
     MOST_POINTS = 40000, // so that a look takes less than a millisecond
+    TWO_POINTS = 12000,  // likewise, of the slower model of two components
     MOST_ANGLES = 64,
     LEAST_FRAMES = 8,
 };
 
 // Frames whose pairs at so many angles are few enough.
-static int64_t most_frames(int64_t n_angle, int64_t n_frame)
+static int64_t most_frames(const tess_xp_problem *p, int64_t n_angle, int64_t n_frame)
 {
-    const double n = sqrt(2.0 * MOST_POINTS / (double)n_angle);
+    const int points = p->model.mode == TESS_XPCS_TWO_COMPONENT ? TWO_POINTS : MOST_POINTS;
+    const double n = sqrt(2.0 * points / (double)n_angle);
     const int64_t most = (int64_t)n > LEAST_FRAMES ? (int64_t)n : LEAST_FRAMES;
     return most < n_frame ? most : n_frame;
 }
@@ -35,7 +38,7 @@ static void *cut(cutter *c, size_t bytes)
 
 static int64_t arrays_of_grid(const tess_xp_sketch *s)
 {
-    return s->problem->n_param == TESS_XPCS_N_STATIC ? 4 : 8;
+    return tess_xp_grid_arrays(s->problem->n_param);
 }
 
 static void bind(tess_xp_sketch *s, cutter *c)
@@ -60,6 +63,11 @@ static void bind_grids(tess_xp_sketch *s)
         double *at = s->grid_values + i * n * s->n_frame;
         tess_xp_grid *grid = &s->grid[i];
         grid->eps_abs = s->grids[i].grid.eps_abs;
+        if (n == TESS_XP_TWO_ARRAYS) {
+            grid->two = at;
+            grid->two_stride = s->n_frame;
+            continue;
+        }
         grid->diffusion = at;
         for (int64_t k = 0; k < 3; k++) {
             grid->diffusion_d[k] = at + (1 + k) * s->n_frame;
@@ -77,7 +85,7 @@ static tess_status choose_points(tess_xp_sketch *s)
     tess_xp_problem *p = s->problem;
     const int64_t n_all = p->data->info.n_frame;
     s->n_angle = p->n_angle < MOST_ANGLES ? p->n_angle : MOST_ANGLES;
-    const int64_t most = most_frames(s->n_angle, n_all);
+    const int64_t most = most_frames(p, s->n_angle, n_all);
     s->frames = tess_heap_alloc(&s->ctx->heap, (size_t)(n_all + MOST_ANGLES) * sizeof(int64_t),
                                 TESS_TAG_SCRATCH, "frames for the search");
     if (!s->frames) {
@@ -355,6 +363,9 @@ static double value_at(const tess_xp_sketch *s, int64_t angle, int64_t i, int64_
 {
     const tess_xp_angle *a = &s->angles[angle];
     const tess_xp_grid *grid = &s->grid[0];
+    if (grid->two) {
+        return a->offset + a->contrast * tess_xp_two_at(grid, a, i, j, NULL);
+    }
     double m = exp(-a->w2 * (grid->diffusion[j] - grid->diffusion[i]));
     if (s->problem->n_param == TESS_XPCS_N_LAMINAR) {
         const double z = a->amplitude * (grid->shear[j] - grid->shear[i]);

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "runtime/budget.h"
 #include "systems/xpcs/fit/problem.h"
+#include "systems/xpcs/fit/start_two.h"
 
 #include <math.h>
 #include <string.h>
@@ -307,6 +308,11 @@ static bool fit_power_law(const tess_xp_problem *p, const ages *list, int64_t k,
 tess_status tess_xp_start_guess(tess_xp_problem *p, double *theta, bool *is_found)
 {
     const int64_t n = p->data->info.n_frame;
+    if (p->model.mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_xp_two_guess(p, theta);
+        *is_found = true;
+        return TESS_OK;
+    }
     group groups[2] = {{0}};
     age found[AGES];
     ages diffusion = {0};
@@ -385,6 +391,10 @@ void tess_xp_start_latin(const tess_xp_problem *p, int64_t n, double *thetas, in
         fill_strata(&stream, n, thetas + k, stride);
     }
     for (int64_t i = 0; i < n; i++) {
-        place(p, thetas + i * stride);
+        if (p->model.mode == TESS_XPCS_TWO_COMPONENT) {
+            tess_xp_two_place(p, thetas + i * stride);
+        } else {
+            place(p, thetas + i * stride);
+        }
     }
 }

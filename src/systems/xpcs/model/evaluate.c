@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/xpcs/model/two.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <string.h>
@@ -39,6 +40,61 @@ tess_xp_angle tess_xp_evaluation_angle(const tess_xp_evaluation *evaluation, con
     return out;
 }
 
+// What of the grids is another model's; NULL: nothing.
+static const char *name_missing(const tess_xpcs_grids *want, const tess_xp_grid *grid)
+{
+    const bool has_diffusion =
+        want->diffusion || want->diffusion_sum || want->diffusion_derivatives;
+    const bool has_shear = want->shear || want->shear_sum || want->shear_derivatives;
+    const bool has_two = want->reference || want->sample || want->velocity || want->fraction ||
+                         want->reference_sum || want->sample_sum || want->velocity_sum;
+    return has_diffusion && grid->two  ? "diffusion"
+           : has_shear && !grid->shear ? "shear"
+           : has_two && !grid->two     ? "a component"
+                                       : NULL;
+}
+
+static void copy_two(const tess_xp_grids *grids, const double *theta, const tess_xpcs_grids *want)
+{
+    const int64_t n = grids->n_frame;
+    double *const sums[] = {want->reference_sum, want->sample_sum, want->velocity_sum};
+    for (int64_t k = 0; k < 3; k++) {
+        if (sums[k]) {
+            memcpy(sums[k], grids->sums + 4 * k * n, (size_t)n * sizeof(double));
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const tess_xp_two_rates at = tess_xp_two_rates_at(grids->t[i], grids->log_t[i], theta);
+        double *const rates[] = {want->reference, want->sample, want->velocity, want->fraction};
+        const double values[] = {at.reference, at.sample, at.velocity, at.fraction};
+        for (int64_t k = 0; k < 4; k++) {
+            if (rates[k]) {
+                rates[k][i] = values[k];
+            }
+        }
+    }
+}
+
+static void copy_rates(const tess_xp_grids *grids, const double *theta, const tess_xpcs_grids *want)
+{
+    const int64_t n = grids->n_frame;
+    const size_t bytes = (size_t)n * sizeof(double);
+    double *const rates[] = {want->diffusion, want->shear};
+    double *const sums[] = {want->diffusion_sum, want->shear_sum};
+    double *const derivatives[] = {want->diffusion_derivatives, want->shear_derivatives};
+    for (int64_t k = 0; k < 2; k++) {
+        for (int64_t i = 0; rates[k] && i < n; i++) {
+            rates[k][i] = tess_xp_rate_at(grids->log_t[i], theta + 3 * k).value;
+        }
+        if (sums[k]) {
+            memcpy(sums[k], grids->sums + 4 * k * n, bytes);
+        }
+        if (derivatives[k]) {
+            memcpy(derivatives[k], grids->sums + (4 * k + 1) * n, 3 * bytes);
+        }
+    }
+}
+
 tess_status tess_xpcs_model_grids(tess_context *ctx, const tess_xpcs_model *model,
                                   const double *theta, int64_t n_frame, tess_xpcs_grids *grids)
 {
@@ -57,29 +113,20 @@ tess_status tess_xpcs_model_grids(tess_context *ctx, const tess_xpcs_model *mode
     tess_xp_evaluation at;
     TESS_TRY(tess_xp_evaluation_open(ctx, model ? &known : NULL, NULL, theta, n_frame, &at));
     tess_status status = TESS_OK;
-    if (!at.grids.grid.shear && (want.shear || want.shear_sum || want.shear_derivatives)) {
+    const char *missing = name_missing(&want, &at.grids.grid);
+    if (missing) {
         status = tess_error_set(TESS_E_ARGUMENT,
-                                "grids: shear is wanted, but mode %s has none; leave it NULL",
+                                "grids: %s is wanted, but mode %s has none; leave it NULL", missing,
                                 tess_xpcs_mode_name((tess_xpcs_mode)at.model.mode));
         goto done;
     }
-    const size_t bytes = (size_t)n_frame * sizeof(double);
-    double *const rates[] = {want.diffusion, want.shear};
-    double *const sums[] = {want.diffusion_sum, want.shear_sum};
-    double *const derivatives[] = {want.diffusion_derivatives, want.shear_derivatives};
     if (want.t) {
-        memcpy(want.t, at.grids.t, bytes);
+        memcpy(want.t, at.grids.t, (size_t)n_frame * sizeof(double));
     }
-    for (int64_t k = 0; k < 2; k++) {
-        for (int64_t i = 0; rates[k] && i < n_frame; i++) {
-            rates[k][i] = tess_xp_rate_at(at.grids.log_t[i], theta + 3 * k).value;
-        }
-        if (sums[k]) {
-            memcpy(sums[k], at.grids.sums + 4 * k * n_frame, bytes);
-        }
-        if (derivatives[k]) {
-            memcpy(derivatives[k], at.grids.sums + (4 * k + 1) * n_frame, 3 * bytes);
-        }
+    if (at.grids.grid.two) {
+        copy_two(&at.grids, theta, &want);
+    } else {
+        copy_rates(&at.grids, theta, &want);
     }
 done:
     tess_xp_evaluation_close(ctx, &at);

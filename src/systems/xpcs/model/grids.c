@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "systems/xpcs/model/two.h"
 #include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
@@ -12,16 +13,18 @@ static const double LEAST_TIME_S = 1e-8;
 static const double DEGREE = 0x1.1df46a2529d39p-6;         // pi / 180
 static const double INVERSE_TWO_PI = 0x1.45f306dc9c883p-3; // 1 / (2 pi)
 
-// t and its logarithm in parts: 3; a sum and its three derivatives per rate: 4.
+// t and its logarithm in parts: 3, and what the model has.
 size_t tess_xp_grids_bytes(int64_t n_frame, int64_t n_param)
 {
-    const size_t n_array = n_param == TESS_XPCS_N_STATIC ? 3 + 4 : 3 + 8;
-    return (size_t)n_frame * n_array * sizeof(double);
+    const int64_t n_array = 3 + tess_xp_grid_arrays(n_param);
+    return (size_t)(n_frame * n_array) * sizeof(double);
 }
 
 int64_t tess_xp_n_param(tess_xpcs_mode mode)
 {
-    return mode == TESS_XPCS_LAMINAR_FLOW ? TESS_XPCS_N_LAMINAR : TESS_XPCS_N_STATIC;
+    int64_t n_param = 0;
+    (void)tess_xpcs_params(mode, &n_param);
+    return n_param;
 }
 
 int32_t tess_xp_power(tess_xpcs_kernel kernel)
@@ -36,7 +39,8 @@ static double time_of(const tess_xpcs_model *model, int64_t frame)
     }
     const double t = (double)frame * model->dt_s;
     const double least = fmax(0.5 * model->dt_s, LEAST_TIME_S);
-    return t > least ? t : least;
+    // Two components take powers of 0 as 0 instead.
+    return t > least || model->mode == TESS_XPCS_TWO_COMPONENT ? t : least;
 }
 
 static void bind(tess_xp_grids *grids)
@@ -45,6 +49,11 @@ static void bind(tess_xp_grids *grids)
     grids->log_t = (tess_parts *)grids->block;
     grids->t = grids->block + 2 * n_frame;
     grids->sums = grids->t + n_frame;
+    if (grids->n_param == TESS_XPCS_N_TWO) {
+        grids->grid.two = grids->sums;
+        grids->grid.two_stride = n_frame;
+        return;
+    }
     grids->grid.diffusion = grids->sums;
     for (int64_t k = 0; k < 3; k++) {
         grids->grid.diffusion_d[k] = grids->sums + (1 + k) * n_frame;
@@ -74,7 +83,7 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
     *out = (tess_xp_grids){0};
     TESS_TRY(tess_xp_constants_check(model));
     uint64_t bytes = 0;
-    if (n_frame < 1 || !tess_mul_u64((uint64_t)n_frame, 16 * sizeof(double), &bytes)) {
+    if (n_frame < 1 || !tess_mul_u64((uint64_t)n_frame, 32 * sizeof(double), &bytes)) {
         TESS_FAIL(TESS_E_SHAPE, "n_frame: %lld; at least one frame is needed", (long long)n_frame);
     }
     tess_xp_grids grids = {.n_frame = n_frame,
@@ -83,7 +92,7 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
     grids.grid.eps_abs = model->compat_eps ? EPS_ABS : 0;
     for (int64_t i = 0; i < n_frame; i++) {
         grids.t[i] = time_of(model, i);
-        grids.log_t[i] = tess_log_parts(grids.t[i]);
+        grids.log_t[i] = grids.t[i] > 0 ? tess_log_parts(grids.t[i]) : (tess_parts){0, 0};
     }
     *out = grids;
     return TESS_OK;
@@ -140,6 +149,10 @@ static void sum_rate(const tess_parts *log_t, const double *theta, int64_t n_fra
 
 void tess_xp_grids_fill(tess_xp_grids *grids, const tess_xpcs_model *model, const double *theta)
 {
+    if (model->mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_xp_two_fill(grids, model->dt_s, theta);
+        return;
+    }
     sum_rate(grids->log_t, theta, grids->n_frame, grids->sums);
     if (model->mode == TESS_XPCS_LAMINAR_FLOW) {
         sum_rate(grids->log_t, theta + 3, grids->n_frame, grids->sums + 4 * grids->n_frame);
@@ -149,6 +162,10 @@ void tess_xp_grids_fill(tess_xp_grids *grids, const tess_xpcs_model *model, cons
 void tess_xp_angle_fill(tess_xp_angle *angle, const tess_xpcs_model *model, const double *theta,
                         double phi, double q)
 {
+    if (model->mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_xp_two_angle(angle, theta, phi, q);
+        return;
+    }
     angle->w2 = q * q * model->dt_s;
     angle->amplitude = 0;
     angle->tau = 0;

@@ -16,7 +16,7 @@ typedef struct tess_xp_grids {
     int64_t n_param;
     double *t;
     tess_parts *log_t;
-    double *sums; // what grid points to, [8][n_frame] or [4][n_frame]
+    double *sums; // what grid points to, tess_xp_grid_arrays() of them
     tess_xp_grid grid;
 } tess_xp_grids;
 

@@ -4,6 +4,16 @@
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 #include "runtime/upload.h"
+#include "tessera/xpcs/model.h"
+
+tess_status tess_xp_device_for(tess_context *ctx, int32_t mode, const char *what,
+                               tess_device **device)
+{
+    static const int32_t stages[] = {TESS_STAGE_XPCS_TWO};
+    return mode == TESS_XPCS_TWO_COMPONENT && *device != &ctx->cpu
+               ? tess_stage_choose(ctx, stages, 1, what, device)
+               : TESS_OK;
+}
 
 // The integrals alone: values need no derivatives.
 static tess_xp_grid send_grid(tess_upload *up, const tess_xp_grid *grid, int64_t n_frame,
@@ -27,7 +37,8 @@ static tess_status run(tess_device *device, int32_t stage, const void *args, siz
 tess_status tess_xp_model_on(tess_device *device, const tess_stage_xpcs_model *args)
 {
     if (device->shares_host_memory) {
-        return tess_stage_run(device, TESS_STAGE_XPCS_MODEL, args, sizeof *args);
+        const int32_t stage = args->grid->two ? TESS_STAGE_XPCS_TWO : TESS_STAGE_XPCS_MODEL;
+        return tess_stage_run(device, stage, args, sizeof *args);
     }
     tess_resident sent = {0};
     tess_resident out = {0};

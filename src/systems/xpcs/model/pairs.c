@@ -2,6 +2,7 @@
 // Fits take their sums from the PASS stage.
 #include "base/status.h"
 #include "systems/xpcs/model/evaluate.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 
@@ -48,6 +49,9 @@ static double model_at(const tess_xp_grids *grids, const tess_xp_angle *angle, i
                        int64_t i, int64_t j, double *jacobian)
 {
     const tess_xp_grid *grid = &grids->grid;
+    if (grid->two) {
+        return tess_xp_two_at(grid, angle, i, j, jacobian);
+    }
     const integral d = integral_at(grid->diffusion, i, j, grid->eps_abs);
     const double decay = exp(-angle->w2 * d.value);
     integral b = {0};

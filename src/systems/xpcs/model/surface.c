@@ -44,8 +44,8 @@ tess_status tess_xpcs_model_surface(tess_context *ctx, const tess_xpcs_model *mo
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "surface of the model", &device));
     tess_xp_evaluation at;
     TESS_TRY(tess_xp_evaluation_open(ctx, model, angles, theta, n_frame, &at));
+    tess_status status = tess_xp_device_for(ctx, at.model.mode, "surface of the model", &device);
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.surface");
-    tess_status status = TESS_OK;
     for (int64_t a = 0; a < at.angles.n_angle && status == TESS_OK; a++) {
         const tess_xp_angle angle = tess_xp_evaluation_angle(&at, theta, a);
         status = fill_angle(ctx, device, &at, &angle, c2 + a * n_frame * n_frame);

@@ -18,12 +18,13 @@ tess_status tess_xp_send_tiles(const tess_device *device, const tess_xp_tiles *t
 
 int64_t tess_xp_grid_doubles(int64_t n_param, int64_t n_frame)
 {
-    return (n_param == TESS_XPCS_N_STATIC ? 4 : 8) * n_frame;
+    return tess_xp_grid_arrays(n_param) * n_frame;
 }
 
 tess_xp_grid tess_xp_grid_at(const tess_xp_grid *host, const double *at, int64_t n_frame)
 {
     tess_xp_grid grid = *host;
+    grid.two = host->two ? at : NULL;
     grid.diffusion = at;
     grid.shear = host->shear ? at + 4 * n_frame : NULL;
     for (int64_t k = 0; k < 3; k++) {

@@ -137,6 +137,11 @@ tess_status tess_xp_sampler_begin(tess_xp_sampler *s, const tess_xpcs_model *mod
     TESS_TRY(tess_stage_choose(s->ctx, stages, 2, "pass", &s->device));
     TESS_TRY(read_configs(s, fit_config, config));
     TESS_TRY(tess_xp_constants_for_data(model, &s->data->info, &s->model));
+    if (s->model.mode == TESS_XPCS_TWO_COMPONENT) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "mode two_component: there are fits, but no draws from the posterior; use a fit "
+                  "with uncertainty profile or block_bootstrap");
+    }
     return check_fit(s);
 }
 

@@ -71,6 +71,10 @@ tess_status tess_xp_page_rates(tess_xp_page *page)
     const tess_xpcs_result_info *info = page->info;
     const bool has_shear = info->mode == TESS_XPCS_LAMINAR_FLOW;
     const int64_t n = info->n_frame;
+    if (info->mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_xp_page_two(page);
+        return TESS_OK;
+    }
     tess_xpcs_model model;
     TESS_TRY(tess_xp_constants_for_data(page->model, &page->data->info, &model));
     tess_blocks memory;

@@ -31,6 +31,8 @@ void tess_xp_page_angle_table(tess_xp_page *page);
 // Maps, g2 and ageing of every angle.
 TESS_MUST_CHECK tess_status tess_xp_page_angles(tess_xp_page *page);
 // Diffusion and shear rates over time.
+// Of two components instead.
+void tess_xp_page_two(tess_xp_page *page);
 TESS_MUST_CHECK tess_status tess_xp_page_rates(tess_xp_page *page);
 void tess_xp_page_residuals(tess_xp_page *page);
 void tess_xp_page_residual_lags(tess_xp_page *page, const tess_xp_lag_curve *curve);

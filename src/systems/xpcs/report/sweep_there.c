@@ -4,6 +4,7 @@
 #include "runtime/budget.h"
 #include "runtime/device_memory.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/pass/send.h"
 
 #include <string.h>
@@ -112,6 +113,9 @@ static tess_status open_there(tess_xp_sweep_there *t)
 {
     static const int32_t stages[] = {TESS_STAGE_XPCS_SWEEP};
     TESS_TRY(tess_stage_choose(t->ctx, stages, 1, "report", &t->device));
+    const int32_t is_two = t->host.grid && t->host.grid->two;
+    TESS_TRY(
+        tess_xp_device_for(t->ctx, is_two ? TESS_XPCS_TWO_COMPONENT : 0, "report", &t->device));
     t->leaves = leaves_of(t);
     if (!t->device->shares_host_memory) {
         TESS_TRY(tess_xp_send_tiles(t->device, t->host.tiles, &t->tables, &t->tiles));

@@ -147,6 +147,9 @@ static void add_parameters(tess_xp_arrays *arrays, const tess_xpcs_result_info *
     add_reals(arrays, "parameters/interval_lower", n, info->interval_lower);
     add_reals(arrays, "parameters/interval_upper", n, info->interval_upper);
     tess_xp_arrays_add(arrays, "parameters/interval_kind", TESS_I32, 1, &n, info->interval_kind);
+    if (info->mode == TESS_XPCS_TWO_COMPONENT) { // f0 exp(-f1 f2) and its deviation
+        add_reals(arrays, "parameters/f_product", 2, &info->f_product);
+    }
     tess_xp_arrays_add(arrays, "parameters/covariance", TESS_F64, 2, square, info->covariance);
     tess_xp_arrays_add(arrays, "parameters/correlation", TESS_F64, 2, square, info->correlation);
 }

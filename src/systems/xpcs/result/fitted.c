@@ -33,6 +33,7 @@ tess_status tess_xp_fitted_open(tess_context *ctx, const tess_xpcs_result_info *
     TESS_TRY(check(info, data, model));
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "fitted surface", &out->device));
     TESS_TRY(tess_xp_constants_for_data(model, tess_xpcs_data_get_info(data), &out->model));
+    TESS_TRY(tess_xp_device_for(ctx, out->model.mode, "fitted surface", &out->device));
     if (out->model.mode != info->mode || out->model.kernel != info->kernel) {
         TESS_FAIL(TESS_E_MISMATCH,
                   "model: %s, kernel %s, but the fit was %s, kernel %s; give the "

@@ -126,6 +126,12 @@ void tess_xp_put_parameter_details(tess_json *json, const tess_xpcs_result_info 
         tess_json_object_end(json);
     }
     tess_json_array_end(json);
+    if (info->mode == TESS_XPCS_TWO_COMPONENT) {
+        tess_json_object_begin(json, "f_product"); // f0 exp(-f1 f2)
+        tess_json_real(json, "value", info->f_product);
+        tess_json_real(json, "uncertainty", info->f_product_sd);
+        tess_json_object_end(json);
+    }
 }
 
 void tess_xp_put_per_angle(tess_json *json, const tess_xpcs_result_info *info)

@@ -35,8 +35,8 @@ tess_status tess_xp_constants_check(const tess_xpcs_model *model)
 {
     if (!tess_xpcs_mode_name((tess_xpcs_mode)model->mode)) {
         TESS_FAIL(TESS_E_RANGE,
-                  "mode: %d; expected 0 (static_isotropic), 1 (static_anisotropic) or 2 "
-                  "(laminar_flow)",
+                  "mode: %d; expected 0 (static_isotropic), 1 (static_anisotropic), 2 "
+                  "(laminar_flow) or 3 (two_component)",
                   model->mode);
     }
     if (!tess_xpcs_kernel_name((tess_xpcs_kernel)model->kernel)) {

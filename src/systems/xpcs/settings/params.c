@@ -9,9 +9,10 @@
 
 #define CONFIG tess_xpcs_model
 static const tess_param model_params[] = {
-    {"mode", TESS_PARAM_CHOICE, FIELD(mode), TESS_XPCS_LAMINAR_FLOW, 0, 2,
-     "static_isotropic|static_anisotropic|laminar_flow", "",
-     "diffusion with one contrast and offset, with one for every angle, or with shear flow"},
+    {"mode", TESS_PARAM_CHOICE, FIELD(mode), TESS_XPCS_LAMINAR_FLOW, 0, 3,
+     "static_isotropic|static_anisotropic|laminar_flow|two_component", "",
+     "diffusion with one contrast and offset, with one for every angle, or with shear flow; or a "
+     "reference and a sample that moves past it (heterodyne)"},
     {"kernel", TESS_PARAM_CHOICE, FIELD(kernel), 0, 0, 2, "upstream|upstream_v1|physical", "",
      "factor of shear: as homodyne 2 and xpcsjax, as homodyne 1 (shear rates smaller by pi), or as "
      "the papers derive it"},

@@ -220,12 +220,6 @@ static tess_status read_choice(const tess_xpcs_settings *settings, tess_xp_value
         value->number = index;
         return TESS_OK;
     }
-    if (tess_xp_choice_of("two_component|heterodyne", word) >= 0) {
-        return tess_xp_complain(settings, value,
-                                "the model '%.40s' is not in this version; there are "
-                                "static_isotropic, static_anisotropic and laminar_flow",
-                                word);
-    }
     char allowed[TESS_XP_ALLOWED_CHARS];
     tess_guess guess;
     tess_guess_init(&guess, word);

@@ -65,8 +65,9 @@ static int32_t flag_of(const tess_xp_resolution *r, const char *path)
 
 static tess_status resolve_model(tess_xp_resolution *r)
 {
-    static const int32_t modes[] = {TESS_XPCS_STATIC_ISOTROPIC, TESS_XPCS_STATIC_ANISOTROPIC,
-                                    TESS_XPCS_STATIC_ANISOTROPIC, TESS_XPCS_LAMINAR_FLOW};
+    static const int32_t modes[] = {TESS_XPCS_STATIC_ISOTROPIC,   TESS_XPCS_STATIC_ANISOTROPIC,
+                                    TESS_XPCS_STATIC_ANISOTROPIC, TESS_XPCS_LAMINAR_FLOW,
+                                    TESS_XPCS_TWO_COMPONENT,      TESS_XPCS_TWO_COMPONENT};
     const tess_xp_value *mode = tess_xp_said(r->settings, "analysis_mode");
     const tess_xp_value *gap = tess_xp_said(r->settings, GAP);
     tess_xpcs_settings_info *info = &r->info;

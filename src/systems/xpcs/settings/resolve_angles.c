@@ -31,7 +31,9 @@ static void resolve_scaling(tess_xp_resolution *r)
     } else {
         // The original applies it to laminar flow alone.
         *scaling = TESS_XPCS_SCALING_INDIVIDUAL;
-        tess_text_printf(&r->notices, "per_angle_mode auto means individual for static modes\n");
+        tess_text_printf(&r->notices, "per_angle_mode auto means individual for %s\n",
+                         r->info.model.mode == TESS_XPCS_TWO_COMPONENT ? "two components"
+                                                                       : "static modes");
     }
 }
 

@@ -7,19 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-// Positions 0..6 are the physical parameters, then contrast and offset.
-enum { N_PHYSICAL = TESS_XPCS_N_LAMINAR, CONTRAST = N_PHYSICAL, OFFSET, N_NAME };
+// Two components have names of their own; those of laminar flow are known in static modes, too.
+// Behind the physical parameters are contrast and offset.
+enum { MOST_PHYSICAL = TESS_XPCS_N_TWO, MOST_NAMES = MOST_PHYSICAL + 2, F2 = 11 };
 
 typedef struct params {
     tess_xp_resolution *r;
+    const tess_xpcs_param_info *physical;
+    int64_t n_physical;
     int64_t n_mode; // those of the mode; the others are left alone
-    double *start;  // [N_PHYSICAL], NaN: from the data
+    double *start;  // [n_physical], NaN: from the data
     double *lower;
     double *upper;
     double *x_scale;
     uint8_t *is_fixed;
-    bool is_active[N_PHYSICAL];
-    bool was_aliased[N_NAME];
+    bool is_active[MOST_PHYSICAL];
+    bool was_aliased[MOST_NAMES];
     double *prior; // [2][TESS_XPCS_MAX_PARAM] of the sampler: means, standard deviations
     bool has_start;
     bool has_fixed;
@@ -27,11 +30,15 @@ typedef struct params {
     bool has_other_mode; // somebody spoke of parameters the mode does not have
 } params;
 
-static const tess_xpcs_param_info *info_of(int64_t index)
+static const tess_xpcs_param_info *info_of(const params *p, int64_t index)
 {
-    int64_t n = 0;
-    return index < N_PHYSICAL ? &tess_xpcs_params(TESS_XPCS_LAMINAR_FLOW, &n)[index]
-                              : tess_xpcs_scaling_param((int32_t)(index - CONTRAST));
+    return index < p->n_physical ? &p->physical[index]
+                                 : tess_xpcs_scaling_param((int32_t)(index - p->n_physical));
+}
+
+static bool is_two(const params *p)
+{
+    return p->r->info.model.mode == TESS_XPCS_TWO_COMPONENT;
 }
 
 static bool is_alias(const char *aliases, const char *name)
@@ -53,8 +60,8 @@ static tess_status find_name(params *p, const tess_xp_value *value, const char *
 {
     tess_guess guess;
     tess_guess_init(&guess, name);
-    for (*index = 0; *index < N_NAME; ++*index) {
-        const tess_xpcs_param_info *info = info_of(*index);
+    for (*index = 0; *index < p->n_physical + 2; ++*index) {
+        const tess_xpcs_param_info *info = info_of(p, *index);
         if (strcmp(info->name, name) == 0) {
             return TESS_OK;
         }
@@ -78,23 +85,23 @@ static tess_status find_name(params *p, const tess_xp_value *value, const char *
 static bool is_of_mode(params *p, int64_t index)
 {
     const bool is_here = index < p->n_mode;
-    p->has_other_mode = p->has_other_mode || (!is_here && index < N_PHYSICAL);
+    p->has_other_mode = p->has_other_mode || (!is_here && index < p->n_physical);
     return is_here;
 }
 
 static tess_status read_names(params *p, const tess_xp_value *names, int64_t *order)
 {
-    bool seen[N_NAME] = {false};
+    bool seen[MOST_NAMES] = {false};
     int64_t i = 0;
-    if (names->n_item > N_NAME) {
-        return tess_xp_complain(p->r->settings, names, "%lld names; there are %d parameters",
-                                (long long)names->n_item, N_NAME);
+    if (names->n_item > p->n_physical + 2) {
+        return tess_xp_complain(p->r->settings, names, "%lld names; there are %lld parameters",
+                                (long long)names->n_item, (long long)p->n_physical + 2);
     }
     for (const tess_document_entry *e = names->node->first; e != NULL; e = e->next, i++) {
         TESS_TRY(find_name(p, names, e->value->text, &order[i]));
         if (seen[order[i]]) {
             return tess_xp_complain(p->r->settings, names, "%s is named twice",
-                                    info_of(order[i])->name);
+                                    info_of(p, order[i])->name);
         }
         seen[order[i]] = true;
     }
@@ -106,8 +113,11 @@ static tess_status read_start(params *p)
     const tess_xpcs_settings *settings = p->r->settings;
     const tess_xp_value *names = tess_xp_said(settings, "initial_parameters.parameter_names");
     const tess_xp_value *values = tess_xp_said(settings, "initial_parameters.values");
-    int64_t order[N_NAME] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    int64_t order[MOST_NAMES];
     int64_t n = p->n_mode;
+    for (int64_t i = 0; i < MOST_NAMES; i++) {
+        order[i] = i;
+    }
     if (names != NULL) {
         TESS_TRY(read_names(p, names, order));
         n = names->n_item;
@@ -143,7 +153,7 @@ static tess_status each_named(params *p, const char *prefix, named_fn take)
             continue;
         }
         TESS_TRY(find_name(p, value, value->path + n, &index));
-        if (index >= N_PHYSICAL) {
+        if (index >= p->n_physical) {
             return tess_xp_complain(settings, value,
                                     "contrast and offset are not set here; see "
                                     "initial_parameters.per_angle_scaling and per_angle_mode");
@@ -171,7 +181,7 @@ static tess_status take_scale(params *p, const tess_xp_value *value, int64_t ind
 
 static tess_status take_fixed(params *p, const tess_xp_value *value, int64_t index)
 {
-    const char *name = info_of(index)->name;
+    const char *name = info_of(p, index)->name;
     if (tess_xp_said(p->r->settings, "initial_parameters.active_parameters") != NULL &&
         p->is_active[index]) {
         return tess_xp_complain(p->r->settings, value,
@@ -194,13 +204,13 @@ static tess_status read_active(params *p)
 {
     const tess_xp_value *active =
         tess_xp_said(p->r->settings, "initial_parameters.active_parameters");
-    int64_t order[N_NAME];
+    int64_t order[MOST_NAMES];
     if (active == NULL) {
         return TESS_OK;
     }
     TESS_TRY(read_names(p, active, order));
     for (int64_t i = 0; i < active->n_item; i++) {
-        if (order[i] < N_PHYSICAL) {
+        if (order[i] < p->n_physical) {
             p->is_active[order[i]] = is_of_mode(p, order[i]);
         }
     }
@@ -208,29 +218,35 @@ static tess_status read_active(params *p)
         p->is_fixed[i] = !p->is_active[i];
         p->has_fixed = p->has_fixed || !p->is_active[i];
     }
+    if (is_two(p) && p->is_active[F2]) {
+        p->is_fixed[F2] = 2; // free, although nothing but f0 exp(-f1 f2) is known of it
+        p->has_fixed = true;
+    }
     return TESS_OK;
 }
 
 static tess_status take_bounds(params *p, const tess_xp_value *name, const tess_xp_value *low,
-                               const tess_xp_value *high, bool seen[N_NAME])
+                               const tess_xp_value *high, bool seen[MOST_NAMES])
 {
     tess_xpcs_fit_config *fit = &p->r->info.fit;
     int64_t index = 0;
     TESS_TRY(find_name(p, name, name->node->text, &index));
     if (seen[index]) {
         return tess_xp_complain(p->r->settings, name, "bounds of %s are given twice",
-                                info_of(index)->name);
+                                info_of(p, index)->name);
     }
     seen[index] = true;
-    p->has_other_mode = p->has_other_mode || (index >= p->n_mode && index < N_PHYSICAL);
-    double *lower = index < N_PHYSICAL ? &p->lower[index] : &fit->scaling_lower[index - CONTRAST];
-    double *upper = index < N_PHYSICAL ? &p->upper[index] : &fit->scaling_upper[index - CONTRAST];
+    p->has_other_mode = p->has_other_mode || (index >= p->n_mode && index < p->n_physical);
+    double *lower =
+        index < p->n_physical ? &p->lower[index] : &fit->scaling_lower[index - p->n_physical];
+    double *upper =
+        index < p->n_physical ? &p->upper[index] : &fit->scaling_upper[index - p->n_physical];
     *lower = low != NULL ? low->number : *lower;
     *upper = high != NULL ? high->number : *upper;
     if (*lower > *upper) {
         return tess_xp_complain(p->r->settings, low != NULL ? low : high,
                                 "the lower bound of %s, %g, is above the upper, %g",
-                                info_of(index)->name, *lower, *upper);
+                                info_of(p, index)->name, *lower, *upper);
     }
     return TESS_OK;
 }
@@ -240,9 +256,10 @@ static void set_prior(params *p, int64_t index, const tess_xp_value *mean, const
 {
     double *means = p->prior;
     double *sds = p->prior + TESS_XPCS_MAX_PARAM;
-    double *pair = index == CONTRAST ? p->r->sample->contrast_prior : p->r->sample->offset_prior;
-    double *to_mean = index < N_PHYSICAL ? &means[index] : &pair[0];
-    double *to_sd = index < N_PHYSICAL ? &sds[index] : &pair[1];
+    double *pair =
+        index == p->n_physical ? p->r->sample->contrast_prior : p->r->sample->offset_prior;
+    double *to_mean = index < p->n_physical ? &means[index] : &pair[0];
+    double *to_sd = index < p->n_physical ? &sds[index] : &pair[1];
     *to_mean = mean != NULL ? mean->number : *to_mean;
     *to_sd = sd != NULL ? sd->number : *to_sd;
 }
@@ -291,7 +308,7 @@ static tess_status read_bounds(params *p)
     const tess_xp_value **low = NULL;
     const tess_xp_value **high = NULL;
     int64_t n = 0;
-    bool seen[N_NAME] = {false};
+    bool seen[MOST_NAMES] = {false};
     TESS_TRY(tess_xp_items(p->r, list, "name", &name, &n));
     TESS_TRY(tess_xp_items(p->r, list, "min", &low, &n));
     TESS_TRY(tess_xp_items(p->r, list, "max", &high, &n));
@@ -336,20 +353,20 @@ static tess_status read_scaling(params *p)
 static tess_status allocate(params *p)
 {
     double *numbers =
-        tess_blocks_alloc(&p->r->memory, (int64_t)4 * N_PHYSICAL, sizeof *numbers, "parameters");
-    p->is_fixed = tess_blocks_alloc(&p->r->memory, N_PHYSICAL, 1, "parameters");
+        tess_blocks_alloc(&p->r->memory, 4 * p->n_physical, sizeof *numbers, "parameters");
+    p->is_fixed = tess_blocks_alloc(&p->r->memory, p->n_physical, 1, "parameters");
     if (numbers == NULL || p->is_fixed == NULL) {
         return TESS_E_MEMORY;
     }
     p->start = numbers;
-    p->lower = numbers + N_PHYSICAL;
-    p->upper = p->lower + N_PHYSICAL;
-    p->x_scale = p->upper + N_PHYSICAL;
-    for (int64_t i = 0; i < N_PHYSICAL; i++) {
+    p->lower = numbers + p->n_physical;
+    p->upper = p->lower + p->n_physical;
+    p->x_scale = p->upper + p->n_physical;
+    for (int64_t i = 0; i < p->n_physical; i++) {
         p->start[i] = (double)NAN;
         p->x_scale[i] = (double)NAN;
-        p->lower[i] = info_of(i)->lower;
-        p->upper[i] = info_of(i)->upper;
+        p->lower[i] = info_of(p, i)->lower;
+        p->upper[i] = info_of(p, i)->upper;
     }
     return TESS_OK;
 }
@@ -359,13 +376,13 @@ static void finish(params *p)
 {
     tess_xpcs_fit_config *fit = &p->r->info.fit;
     for (int64_t i = 0; i < p->n_mode; i++) {
-        if (!p->is_fixed[i] && p->lower[i] == p->upper[i]) {
+        if (p->is_fixed[i] != 1 && p->lower[i] == p->upper[i]) {
             p->start[i] = p->lower[i];
             p->is_fixed[i] = 1;
             p->has_fixed = true;
         }
-        if (p->is_fixed[i] && isnan(p->start[i])) {
-            p->start[i] = info_of(i)->start;
+        if (p->is_fixed[i] == 1 && isnan(p->start[i])) {
+            p->start[i] = info_of(p, i)->start;
         }
     }
     fit->start = p->has_start || p->has_fixed ? p->start : NULL;
@@ -383,6 +400,8 @@ tess_status tess_xp_resolve_params(tess_xp_resolution *r)
 {
     params p = {.r = r, .prior = r->priors};
     tess_xpcs_params((tess_xpcs_mode)r->info.model.mode, &p.n_mode);
+    p.physical = tess_xpcs_params(is_two(&p) ? TESS_XPCS_TWO_COMPONENT : TESS_XPCS_LAMINAR_FLOW,
+                                  &p.n_physical);
     TESS_TRY(allocate(&p));
     TESS_TRY(read_bounds(&p));
     TESS_TRY(read_priors(&p));

@@ -17,9 +17,9 @@ static const tess_xp_setting rows[] = {
     IGNORED("metadata.**", why_documentation),
 
     ROW("analysis_mode", TESS_XP_CHOICE, TESS_XP_USED, TESS_XP_HELD | TESS_XP_MINIMAL, NOWHERE, 0,
-        0, "static_isotropic|static_anisotropic|static|laminar_flow", "",
+        0, "static_isotropic|static_anisotropic|static|laminar_flow|two_component|heterodyne", "",
         "diffusion with one contrast and offset for all angles, with one for each (static means "
-        "this), or with shear flow",
+        "this), or with shear flow; or two components that interfere (heterodyne means this)",
         NULL),
 
     MODEL_AS("analyzer_parameters.dt", "dt", TESS_XP_NULL | TESS_XP_POSITIVE | TESS_XP_MINIMAL,

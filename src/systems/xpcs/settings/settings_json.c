@@ -171,6 +171,14 @@ static void put_bounds(tess_json *json, const char *name, double lower, double u
     tess_json_array_end(json);
 }
 
+// Whether a parameter is fixed, f2 of two components by itself.
+static bool stays(const tess_xpcs_settings_info *info, int64_t k)
+{
+    enum { F2 = 11 };
+    const int said = info->fit.is_fixed != NULL ? info->fit.is_fixed[k] : 0;
+    return said == 1 || (said == 0 && k == F2 && info->model.mode == TESS_XPCS_TWO_COMPONENT);
+}
+
 static void put_params(tess_json *json, const tess_xpcs_settings_info *info)
 {
     int64_t n = 0;
@@ -183,15 +191,17 @@ static void put_params(tess_json *json, const tess_xpcs_settings_info *info)
     tess_json_array_end(json);
     tess_json_array_begin(json, "free");
     for (int64_t i = 0; i < n; i++) {
-        if (fit->is_fixed == NULL || !fit->is_fixed[i]) {
+        if (!stays(info, i)) {
             tess_json_text(json, NULL, params[i].name);
         }
     }
     tess_json_array_end(json);
     tess_json_object_begin(json, "fixed");
     for (int64_t i = 0; i < n; i++) {
-        if (fit->is_fixed != NULL && fit->is_fixed[i]) {
-            tess_json_real(json, params[i].name, fit->start[i]);
+        if (stays(info, i)) {
+            tess_json_real(json, params[i].name,
+                           fit->start != NULL && !isnan(fit->start[i]) ? fit->start[i]
+                                                                       : params[i].start);
         }
     }
     tess_json_object_end(json);

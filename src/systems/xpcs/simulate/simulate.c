@@ -19,6 +19,9 @@
 static const double STATIC_THETA[] = {16918, -1.572, 3.05};
 static const double LAMINAR_THETA[] = {68481, -1.327, 1708, 1.991e-3, -0.212, -6.07e-4, 2};
 
+static const double TWO_THETA[] = {100,    0.298, 182.5,  1e4,     0,     0,      471.7,
+                                   0.4325, 57.15, 0.0793, -0.0517, 0.888, 0.6272, -2.06};
+
 // Streams of random numbers: one purpose each.
 enum { DRAW_CONTRAST = 1, DRAW_OFFSET = 2 };
 
@@ -160,7 +163,9 @@ static tess_status prepare(simulation *s)
         return TESS_E_MEMORY;
     }
     const int64_t n_param = tess_xp_n_param((tess_xpcs_mode)given->model.mode);
-    const double *published = n_param == TESS_XPCS_N_STATIC ? STATIC_THETA : LAMINAR_THETA;
+    const double *published = n_param == TESS_XPCS_N_STATIC ? STATIC_THETA
+                              : n_param == TESS_XPCS_N_TWO  ? TWO_THETA
+                                                            : LAMINAR_THETA;
     memcpy(s->theta, given->theta ? given->theta : published, (size_t)n_param * sizeof *s->theta);
     TESS_TRY(tess_xp_theta_check(&given->model, s->theta));
     TESS_TRY(tess_xp_grids_create(s->ctx, &given->model, s->n_frame, &s->grids));
@@ -185,12 +190,17 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     if (settings.speckle && !device->shares_host_memory && !ctx->device_is_auto) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "speckle is made by the CPU alone; leave the device to it");
     }
+    TESS_TRY(tess_xp_device_for(ctx, settings.model.mode, "simulation", &device));
     simulation *s = tess_heap_alloc_zero(&ctx->heap, sizeof *s, TESS_TAG_PLAN, "simulation");
     if (!s) {
         return TESS_E_MEMORY;
     }
-    s->generator = (tess_xp_generator){
-        .stage = TESS_STAGE_XPCS_SIMULATE, .device = device, .make = make, .destroy = destroy};
+    s->generator = (tess_xp_generator){.stage = settings.model.mode == TESS_XPCS_TWO_COMPONENT
+                                                    ? TESS_STAGE_XPCS_TWO
+                                                    : TESS_STAGE_XPCS_SIMULATE,
+                                       .device = device,
+                                       .make = make,
+                                       .destroy = destroy};
     s->ctx = ctx;
     s->settings = settings;
     s->n_angle = settings.n_angle;
