@@ -105,6 +105,12 @@ int xpcs_read_request(const core_state *state, PyObject *const *values, xpcs_fit
     const tess_xpcs_settings_info *settings = xpcs_settings_info(state, values[FIT_SETTINGS]);
     if (settings) {
         *config = settings->fit;
+        // Two components have other parameters than those the settings were read for.
+        if ((settings->model.mode == TESS_XPCS_TWO_COMPONENT) !=
+            (r->model.mode == TESS_XPCS_TWO_COMPONENT)) {
+            config->start = config->lower = config->upper = config->x_scale = NULL;
+            config->is_fixed = NULL;
+        }
     } else if (PyErr_Occurred()) {
         return -1;
     }

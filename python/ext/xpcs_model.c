@@ -246,6 +246,46 @@ static double *put_grid(const core_state *state, PyObject *dict, const char *nam
     return core_put(dict, name, (PyObject *)array) < 0 ? NULL : data;
 }
 
+// Everything that the model has; 0 with an exception.
+static int put_grids(const core_state *state, PyObject *dict, const tess_xpcs_model *model,
+                     int64_t n, tess_xpcs_grids *g)
+{
+    const int is_two = model->mode == TESS_XPCS_TWO_COMPONENT;
+    const int has_shear = model->mode == TESS_XPCS_LAMINAR_FLOW;
+    const struct {
+        const char *name;
+        double **to;
+        int is_wanted;
+        int is_derivative;
+    } arrays[] = {
+        {"t", &g->t, 1, 0},
+        {"diffusion", &g->diffusion, !is_two, 0},
+        {"diffusion_sum", &g->diffusion_sum, !is_two, 0},
+        {"diffusion_derivatives", &g->diffusion_derivatives, !is_two, 1},
+        {"shear", &g->shear, has_shear, 0},
+        {"shear_sum", &g->shear_sum, has_shear, 0},
+        {"shear_derivatives", &g->shear_derivatives, has_shear, 1},
+        {"reference", &g->reference, is_two, 0},
+        {"sample", &g->sample, is_two, 0},
+        {"velocity", &g->velocity, is_two, 0},
+        {"fraction", &g->fraction, is_two, 0},
+        {"reference_sum", &g->reference_sum, is_two, 0},
+        {"sample_sum", &g->sample_sum, is_two, 0},
+        {"velocity_sum", &g->velocity_sum, is_two, 0},
+    };
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+        if (arrays[k].is_wanted) {
+            const int is_wide = arrays[k].is_derivative;
+            *arrays[k].to =
+                put_grid(state, dict, arrays[k].name, is_wide ? 3 : n, is_wide ? n : -1);
+            if (!*arrays[k].to) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 static PyObject *grids(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                        PyObject *keywords)
 {
@@ -260,15 +300,7 @@ static PyObject *grids(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
     tess_xpcs_grids g = {.struct_size = sizeof g};
     PyObject *dict = read_request(state, values, 0, &r) == 0 ? PyDict_New() : NULL;
     const int64_t n = r.n_frame;
-    int is_ready = dict && (g.t = put_grid(state, dict, "t", n, -1)) &&
-                   (g.diffusion = put_grid(state, dict, "diffusion", n, -1)) &&
-                   (g.diffusion_sum = put_grid(state, dict, "diffusion_sum", n, -1)) &&
-                   (g.diffusion_derivatives = put_grid(state, dict, "diffusion_derivatives", 3, n));
-    if (is_ready && r.model.mode == TESS_XPCS_LAMINAR_FLOW) {
-        is_ready = (g.shear = put_grid(state, dict, "shear", n, -1)) &&
-                   (g.shear_sum = put_grid(state, dict, "shear_sum", n, -1)) &&
-                   (g.shear_derivatives = put_grid(state, dict, "shear_derivatives", 3, n));
-    }
+    const int is_ready = dict && put_grids(state, dict, &r.model, n, &g);
     core_call call;
     if (is_ready && core_call_begin(&call, state, r.context, NULL) == 0) {
         const tess_status status =

@@ -142,6 +142,7 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
         {"interval_lower", i->interval_lower, i->n_param, -1},
         {"interval_upper", i->interval_upper, i->n_param, -1},
         {"bootstrap", i->bootstrap, i->n_bootstrap, i->n_param},
+        {"f_product", &i->f_product, 2, -1},
     };
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
         if (core_put(dict, vectors[k].key,

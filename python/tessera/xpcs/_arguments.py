@@ -33,7 +33,7 @@ def parameters(mode: str = "laminar_flow") -> list[Parameter]:
 
     Parameters
     ----------
-    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow'}
+    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow', 'two_component'}
         What the model has.
 
     Returns
@@ -150,8 +150,12 @@ def indices(values: Iterable[int] | None) -> Any:
 
 def mode_of(params: ParamsLike) -> str:
     """Return the mode values must be of, by their number or names; the default if in doubt."""
-    if not isinstance(params, Mapping) and np.size(np.asarray(params)) == 3:
-        return "static_anisotropic"
+    two = names_of("two_component")
+    if isinstance(params, Mapping):
+        if any(name in two for name in params):
+            return "two_component"
+    elif np.size(np.asarray(params)) in (3, len(two)):
+        return "static_anisotropic" if np.size(np.asarray(params)) == 3 else "two_component"
     if isinstance(params, Mapping) and not any(
         canonical(name, "laminar_flow", "params") >= 3 for name in params
     ):

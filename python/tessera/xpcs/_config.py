@@ -223,7 +223,7 @@ def template(mode: str = "laminar_flow", *, minimal: bool = False) -> str:
 
     Parameters
     ----------
-    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow'}
+    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow', 'two_component'}
         For which model.
     minimal : bool, default False
         Only what has no default.

@@ -120,12 +120,14 @@ class _Request:
             mask = np.ones(n, np.uint8)
             active = list(active)
             for name in active:
-                mask[canonical(name, self.mode, "active")] = 0
+                place = canonical(name, self.mode, "active")
+                # f2 of two components stays unless it is named: the library's word for that is 2.
+                mask[place] = 2 if names_of(self.mode)[place] == "f2" else 0
         if fixed is not None and mask is not None:
             started = np.full(n, np.nan) if start is None else given
             for name in fixed:
                 place = canonical(name, self.mode, "fixed")
-                if active is not None and not mask[place]:
+                if active is not None and mask[place] != 1:
                     raise _core.ArgumentError(f"fixed, active: both name {name!r}; give one")
                 mask[place] = 1
                 if isinstance(fixed, Mapping):
@@ -211,7 +213,7 @@ def fit(
     fixed : dict or list of names, optional
         Parameters that stay at a value, or at their start.
     active : list of names, optional
-        Only these are fitted.
+        Only these are fitted. ``f2`` of two components is fitted where it is named here alone.
     x_scale : dict or sequence, optional
         Characteristic sizes of the parameters; by default from the Jacobian.
     contrast, offset : float or array, shape (n_angle,), optional

@@ -73,7 +73,7 @@ def model(
     ----------
     params : dict or sequence
         D0, alpha, D_offset and, for laminar flow, gamma_dot_t0, beta, gamma_dot_t_offset, phi0 (in
-        degrees). Without ``mode`` their number decides.
+        degrees); or the fourteen of two components. Without ``mode`` their number decides.
     t : int or array
         Number of frames, or their times: equal steps from 0 or from one step on.
     phi : array, shape (n_angle,)
@@ -271,7 +271,8 @@ def grids(
     dict of ndarray
         ``t``, ``diffusion``, ``diffusion_sum``, ``diffusion_derivatives`` (3, n_frame) and, for
         laminar flow, ``shear``, ``shear_sum``, ``shear_derivatives``. Sums are in steps: multiply
-        by dt for integrals.
+        by dt for integrals. Of two components ``t``, ``reference``, ``sample``, ``velocity``,
+        ``fraction`` and, over seconds, ``reference_sum``, ``sample_sum`` and ``velocity_sum``.
 
     Examples
     --------

@@ -89,6 +89,8 @@ class Result(Shared):
         95 % intervals of the physical parameters.
     interval_kinds : dict of str
         ``'straight'`` from the covariance or ``'profile'`` from how chi2 rises, by parameter.
+    f_product : (float, float) or None
+        Of two components f0 exp(-f1 f2), which is all that data know of f0 and f2, and its sd.
 
     Examples
     --------
@@ -204,6 +206,12 @@ class Result(Shared):
         kinds = ("straight", "profile")
         of = np.asarray(self._info["interval_kind"]).tolist()
         return {name: kinds[kind] for name, kind in zip(self.physical_names, of, strict=True)}
+
+    @property
+    def f_product(self) -> tuple[float, float] | None:
+        """f0 exp(-f1 f2) of two components and its standard deviation."""
+        value, sd = np.asarray(self._info["f_product"]).tolist()
+        return (value, sd) if self.mode == "two_component" else None
 
     @cached_property
     def names(self) -> list[str]:

@@ -87,9 +87,7 @@ def _with_settings(own: dict[str, Any], settings: Settings | None) -> dict[str, 
     return found
 
 
-def _with_priors(
-    named: dict[str, Any], settings: Settings | None, mode: str
-) -> dict[str, Any]:
+def _with_priors(named: dict[str, Any], settings: Settings | None, mode: str) -> dict[str, Any]:
     """Return priors with those of a configuration where nothing else is said."""
     if settings is None:
         return named

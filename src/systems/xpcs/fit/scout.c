@@ -20,15 +20,16 @@ enum {
     FIT_NFEV = 40,    // of a first descent
     REFINE_NFEV = 80, // of those worth it
     REFINED = 12,
-    MIRRORED = 4,   // minima whose mirror images are tried
-    TWO_MINIMA = 4, // of two components that are fitted to the data
+    MIRRORED = 4,    // minima whose mirror images are tried
+    TWO_REFINED = 6, // of two components, whose looks are slower
+    TWO_MINIMA = 4,  // of them that are fitted to the data
     GRID_BYTES = 2 << 20,
     MOST_SETS = TESS_XP_MOST_LOOKS,
     HOST_SETS = 32,
 };
 
 static const double work_points = 3e7;  // that a search may cost on small data
-static const double two_points = 1e7;   // likewise, of two components
+static const double two_points = 2e6;   // likewise, of two components
 static const double work_share = 2;     // and on large ones, passes over all
 static const double looks_per_fit = 25; // about
 static const double rough = 0.05;       // of chi2: a first descent ends
@@ -272,6 +273,9 @@ static double excess_of(const scout *s, const run *r, double best)
 static bool is_same(const scout *s, const run *a, const run *b, double best)
 {
     const tess_xp_problem *p = s->problem;
+    if (p->model.mode == TESS_XPCS_TWO_COMPONENT && tess_xp_two_is_same(p, a->theta, b->theta)) {
+        return true;
+    }
     const int64_t n = p->n_free;
     const double variance = tess_xp_sketch_variance(&s->sketch, best);
     double square[2] = {0, 0};
@@ -398,10 +402,10 @@ static tess_status search(scout *s, const double *starts, int64_t n_start, int64
     }
     TESS_TRY(screen(s, n_fit));
     TESS_TRY(descend(s, 0, s->n_run, rough, FIT_NFEV));
-    keep_distinct(s, promising, REFINED);
+    const bool is_two = s->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
+    keep_distinct(s, promising, is_two ? TWO_REFINED : REFINED);
     add_mirrors(s);
     TESS_TRY(descend(s, 0, s->n_run, fine, REFINE_NFEV));
-    const bool is_two = s->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
     keep_distinct(s, tellable, is_two ? TWO_MINIMA : TESS_XP_MAX_MINIMA);
     return TESS_OK;
 }

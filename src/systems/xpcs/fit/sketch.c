@@ -9,7 +9,7 @@
 
 enum {
     MOST_POINTS = 40000, // so that a look takes less than a millisecond
-    TWO_POINTS = 12000,  // likewise, of the slower model of two components
+    TWO_POINTS = 5000,   // likewise, of the slower model of two components
     MOST_ANGLES = 64,
     LEAST_FRAMES = 8,
 };

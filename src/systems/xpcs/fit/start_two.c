@@ -295,3 +295,28 @@ void tess_xp_two_exchange(const tess_xp_problem *p, const double *theta, double 
         out[k] = p->is_fixed[k] ? p->start[k] : fmin(fmax(out[k], p->lower[k]), p->upper[k]);
     }
 }
+
+bool tess_xp_two_is_same(const tess_xp_problem *p, const double *a, const double *b)
+{
+    static const double near_share = 0.05;
+    static const double near_fraction = 0.02;
+    static const double near_degrees = 0.5;
+    for (int k = 1; k <= 4; k++) {
+        const double t = 0.5 * (double)k * middle_of(p);
+        const tess_xp_two_rates x = tess_xp_two_rates_at(t, tess_log_parts(t), a);
+        const tess_xp_two_rates y = tess_xp_two_rates_at(t, tess_log_parts(t), b);
+        const double differences[] = {fabs(x.reference - y.reference) / (x.reference + y.reference),
+                                      fabs(x.sample - y.sample) / (x.sample + y.sample),
+                                      fabs(x.velocity - y.velocity) /
+                                          (fabs(x.velocity) + fabs(y.velocity))};
+        for (int i = 0; i < 3; i++) {
+            if (differences[i] > near_share) { // not of two zeros
+                return false;
+            }
+        }
+        if (fabs(x.fraction - y.fraction) > near_fraction) {
+            return false;
+        }
+    }
+    return fabs(a[TESS_XP_PHI0_HET] - b[TESS_XP_PHI0_HET]) < near_degrees;
+}

@@ -14,5 +14,8 @@ void tess_xp_two_place(const tess_xp_problem *problem, double *theta);
 // The start in which reference and sample have changed places: the model is the same where 1 - fs
 // can be written as fs.
 void tess_xp_two_exchange(const tess_xp_problem *problem, const double *theta, double *out);
+// Whether rates, velocity and fraction are nearly those of another point at all times: amplitude,
+// exponent and offset may differ much where a rate hardly changes.
+bool tess_xp_two_is_same(const tess_xp_problem *problem, const double *a, const double *b);
 
 #endif
