@@ -224,6 +224,12 @@ static const opt_def simulate_options[] = {
     TEXT("bad-frames", xpcs.bad_frames, "LIST", "frames that are NaN, counted from 1"),
 };
 
+static const opt_def compare_options[] = {
+    HINTED("models", xpcs.models, "LIST", "static_isotropic|static_anisotropic|laminar_flow",
+           "models to weigh (default static_isotropic,static_anisotropic,laminar_flow)"),
+    DATA_OPTIONS,
+};
+
 static const opt_def inspect_options[] = {
     TEXT("c2-path", xpcs.c2_path, "NAME",
          "data set of a file of unknown layout, (P,N,N) or (N,N); with --q, --phi and --dt"),
@@ -389,6 +395,22 @@ static const cli_command commands[] = {
      .output_names = "c2_heatmaps_phi_*.png",
      .examples = "tessera xpcs plot run42.hdf -o pictures\n",
      .run = cmd_xpcs_plot},
+    {.name = "xpcs compare",
+     .operands = "INPUT",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_OUTPUT | CLI_REPORT,
+     OWN_OPTIONS(compare_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_sample_params},
+     .summary = "which model the data speak for, by marginal likelihood",
+     .output = "write the table here, .json",
+     .output_endings = ".json",
+     .examples = "tessera xpcs compare run42.hdf --gap 2e6\n"
+                 "tessera xpcs compare run42.hdf --models static_anisotropic,laminar_flow "
+                 "--method laplace -o models.json --report models.html\n",
+     .run = cmd_xpcs_compare},
     {.name = "xpcs config",
      .operands = "generate|validate|show [FILE]",
      .min_operand = 1,

@@ -53,7 +53,8 @@ typedef struct cli_xpcs_values {
     const char *offsets;
     const char *layout;
     const char *filter;
-    const char *mode; // of a template
+    const char *mode;    // of a template
+    const char *models;  // to compare
     const char *windows; // of g2
     const char *multi_tau;
     // Of a watch.

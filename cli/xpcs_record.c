@@ -53,6 +53,7 @@ void *xpcs_struct_of(xpcs_job *j, const tess_param_table *table)
     } structs[] = {{tess_xpcs_model_params(), &j->model},
                    {tess_xpcs_data_params(), &j->data_config},
                    {tess_xpcs_fit_params(), &j->fit_config},
+                   {tess_xpcs_sample_params(), &j->sample_config},
                    {tess_xpcs_simulation_params(), &j->simulation}};
 
     for (size_t k = 0; k < sizeof structs / sizeof *structs; k++) {

@@ -2,6 +2,7 @@
 #ifndef TESSERA_XPCS_H
 #define TESSERA_XPCS_H
 
+#include "tessera/xpcs/compare.h"
 #include "tessera/xpcs/data.h"
 #include "tessera/xpcs/diagnostics.h"
 #include "tessera/xpcs/fit.h"

@@ -9,7 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { PURPOSE_SPECKLE = 0x58500003, RUNS = 64, LEAST_RUNS = 2, MOST_K = TESS_XP_FRAMES_K };
+enum { PURPOSE_SPECKLE = 0x58500003, MOST_K = TESS_XP_FRAMES_K };
+// Pixels of all angles together: products of four fields have long tails, of which few pixels know
+// little; and those of an angle at least.
+enum { LEAST_PIXELS = 2048, MOST_PIXELS = 8192, LEAST_OF_ANGLE = 64 };
+static const double most_pairs = 2e7; // of frames, times pixels, beyond LEAST_PIXELS
 
 // Weaker contrasts are made from fewer modes than they have, and scaled: hundreds of modes are as
 // good as normal.
@@ -427,10 +431,17 @@ static tess_status run(frames *f)
     return TESS_OK;
 }
 
+static int64_t count_runs(const tess_xp_problem *p)
+{
+    const double n = (double)p->data->info.n_frame;
+    const double some = fmax(2 * most_pairs / (n * (n - 1)), LEAST_PIXELS);
+    const double each = fmax(fmin(some, MOST_PIXELS) / (double)p->n_angle, LEAST_OF_ANGLE);
+    return (int64_t)ceil(each / TESS_XP_SPECKLE_RUN);
+}
+
 tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *result)
 {
     const tess_xp_problem *p = engine->problem;
-    const int64_t runs = RUNS / p->n_angle;
     frames f = {.ctx = engine->ctx,
                 .engine = engine,
                 .problem = p,
@@ -438,7 +449,7 @@ tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *resul
                 .n = p->data->info.n_frame,
                 .k = p->n_param + 2,
                 .m = result->info.n_covariance,
-                .n_run = runs > LEAST_RUNS ? runs : LEAST_RUNS};
+                .n_run = count_runs(p)};
     if (!(engine->head->chi2 > 0) || p->n_free == 0) {
         return TESS_OK; // nothing has an error
     }

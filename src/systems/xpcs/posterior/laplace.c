@@ -361,6 +361,7 @@ tess_status tess_xp_sampler_laplace(tess_xp_sampler *s)
     }
     TESS_TRY(propose(s, &normal, &im, n));
     info->log_evidence = log_mean(im.log_weight, n);
+    TESS_XP_OWN(double, info->mode_evidence)[0] = tess_xp_normal_evidence(&normal);
     info->pareto_k = tess_pareto_smooth(im.log_weight, n, im.scratch);
     resample(s, &im, n);
     keep(s, &im, n);

@@ -123,7 +123,9 @@ void tess_xp_modes_tell(tess_xp_sampler *s, const tess_xp_modes *m)
     info->n_mode = m->n > 0 ? m->n : 1;
     memcpy(TESS_XP_OWN(double, info->mode_theta), s->fit->theta,
            (size_t)info->n_param * sizeof(double));
-    TESS_XP_OWN(double, info->mode_evidence)[0] = (double)NAN;
+    if (s->config.method != TESS_XPCS_METHOD_LAPLACE) { // which has climbed to one
+        TESS_XP_OWN(double, info->mode_evidence)[0] = (double)NAN;
+    }
     for (int64_t k = 0; k < m->n; k++) {
         tess_xp_place place;
         tess_xp_coords_place(&s->coords, m->at[k].u, &place);
