@@ -4,4 +4,14 @@
 
 enum { TESS_RANSAC_ROWS = 12, TESS_RANSAC_TILE = 16 };
 
+// Predictions in f32 carry the number of their subset in so many last bits.
+enum { TESS_RANSAC_NUMBER_BITS = 6 };
+
+// One prediction of one sample.
+typedef struct tess_ransac_item {
+    const double *w; // [n_from]
+    const double *x; // its sample of channel 0, in a tile [n_chan][16]
+    double *to;
+} tess_ransac_item;
+
 #endif

@@ -121,6 +121,97 @@ static void medians_of_fifty_zeros_and_ones(check *t)
     }
 }
 
+// A prediction in f32 and its number: 4 or 6 rows, and nothing past the weights is read.
+static void numbered_predictions_match_reference(check *t)
+{
+    enum { N_CHAN = 40 };
+    float x[N_CHAN * TILE];
+    for (int round = 0; round < (t->quick ? 10 : 100); round++) {
+        const size_t n_row = 4 + 2 * (check_random(t) % 2);
+        const size_t n_from = 1 + check_random(t) % 20, n_resample = 1 + check_random(t) % 60;
+        const size_t n = n_resample * n_row * TILE, n_weight = n_from * n_resample;
+        float *w = malloc(n_weight * n_row * sizeof *w), *want = malloc(n * sizeof *want);
+        int32_t *from = malloc(n_weight * sizeof *from);
+        check_block got = check_take(n * sizeof(float), sizeof(float));
+        for (size_t i = 0; i < N_CHAN * TILE; i++) {
+            x[i] = (float)check_uniform(t, -1, 1);
+        }
+        for (size_t i = 0; i < n_weight * n_row; i++) {
+            w[i] = (float)check_uniform(t, -1, 1);
+        }
+        for (size_t i = 0; i < n_weight; i++) {
+            from[i] = (int32_t)(check_random(t) % N_CHAN);
+        }
+        t->ref->ransac_predict_f32(w, n_row, from, n_from, n_resample, x, want);
+        t->isa->ransac_predict_f32(w, n_row, from, n_from, n_resample, x, got.data);
+        CHECK(t, memcmp(got.data, want, n * sizeof *want) == 0,
+              "%zu rows from %zu subsets of %zu: bits differ from the reference", n_row, n_resample,
+              n_from);
+        CHECK(t, check_release(&got), "%zu subsets: wrote past the end", n_resample);
+        free(w);
+        free(from);
+        free(want);
+    }
+}
+
+// All numbers of zeros in each of five columns, as for the median of fifty, and random numbers.
+static void middle_four_of_fifty(check *t)
+{
+    enum { N = 50, COLUMN = 10, N_CASE = 11 * 11 * 11 * 11 * 11 };
+    float x[N * TILE], y[N * TILE], got[4 * TILE], want[4 * TILE];
+    for (uint32_t first = 0; first < N_CASE; first += t->quick ? 31 * TILE : TILE) {
+        for (size_t i = 0; i < TILE; i++) {
+            uint32_t left = (first + (uint32_t)i) % N_CASE;
+            for (size_t column = 0; column < N / COLUMN; column++, left /= COLUMN + 1) {
+                for (size_t k = 0; k < COLUMN; k++) {
+                    const size_t row = column * COLUMN + (left + 3 * k) % COLUMN;
+                    const float ones = k < left % (COLUMN + 1) ? 1 : 0;
+                    x[row * TILE + i] = i % 2 ? ones : (float)check_uniform(t, -1, 1);
+                }
+            }
+        }
+        memcpy(y, x, sizeof x);
+        t->ref->ransac_middle(x, want);
+        t->isa->ransac_middle(y, got);
+        for (size_t i = 0; i < 4 * TILE; i++) {
+            CHECK(t, got[i] == want[i], "case %zu: rank %zu is %g, want %g", first + i % TILE,
+                  23 + i / TILE, (double)got[i], (double)want[i]);
+        }
+    }
+}
+
+static void single_predictions_match_reference(check *t)
+{
+    enum { N_CHAN = 40, MOST = 20 };
+    double x[N_CHAN * TILE], w[MOST * MOST], want[MOST], got[MOST + 1];
+    for (size_t i = 0; i < N_CHAN * TILE; i++) {
+        x[i] = check_uniform(t, -1, 1);
+    }
+    for (size_t i = 0; i < MOST * MOST; i++) {
+        w[i] = check_uniform(t, -1, 1);
+    }
+    for (size_t n_item = 1; n_item <= MOST; n_item++) {
+        const size_t n_from = 1 + check_random(t) % MOST;
+        int32_t from[MOST];
+        tess_ransac_item item[MOST];
+        for (size_t i = 0; i < n_from; i++) {
+            from[i] = (int32_t)(check_random(t) % N_CHAN);
+        }
+        for (size_t m = 0; m < n_item; m++) {
+            item[m] = (tess_ransac_item){w + check_random(t) % MOST * (MOST - n_from),
+                                         x + check_random(t) % TILE, want + m};
+        }
+        t->ref->ransac_exact(item, n_item, from, n_from);
+        for (size_t m = 0; m < n_item; m++) {
+            item[m].to = got + m;
+        }
+        got[n_item] = 77;
+        t->isa->ransac_exact(item, n_item, from, n_from);
+        CHECK(t, memcmp(got, want, n_item * sizeof *got) == 0 && got[n_item] == 77,
+              "%zu items of %zu products: bits differ from the reference", n_item, n_from);
+    }
+}
+
 static void sums_match_reference(check *t)
 {
     double x[TILE], p[TILE], want[3 * TILE], got[3 * TILE];
@@ -142,5 +233,8 @@ const check_test test_autoreject_ransac_list[] = {
     {"ransac medians of 0 and 1", medians_of_zeros_and_ones},
     {"ransac medians of fifty", medians_of_fifty_zeros_and_ones},
     {"ransac sums", sums_match_reference},
+    {"ransac numbered predictions", numbered_predictions_match_reference},
+    {"ransac middle four of fifty", middle_four_of_fifty},
+    {"ransac single predictions", single_predictions_match_reference},
     {NULL, NULL},
 };

@@ -15,6 +15,8 @@
 
 #define v_fma_lane_f32(x, lane, b, c) vfmaq_laneq_f32(c, b, x, lane)
 #define v_fma_lane_f64(x, lane, b, c) vfmaq_laneq_f64(c, b, x, lane)
+#define v_load_first_f64(p) vcombine_f64(vld1_f64(p), vdup_n_f64(0))
+#define v_first_f64(v) vgetq_lane_f64(v, 0)
 
 typedef float32x4_t v_f32;
 typedef float64x2_t v_f64;

@@ -9,6 +9,7 @@
 // with 64: most of what they saved went into the sums of single samples.
 #include "stage/autoreject_ransac.h"
 
+#include "backend/cpu/autoreject/ransac_quick.h"
 #include "backend/cpu/autoreject/stages.h"
 #include "base/checked.h"
 #include "base/status.h"
@@ -35,6 +36,10 @@ typedef struct ransac_job {
     double *w;           // of each group: [n_resample][n_from][rows of the group]
     double *tiles;       // [n_tiled][n_tile][n_chan][16]
     double *predictions; // of each worker: [12][n_resample][16]
+    bool is_quick;
+    tess_ransac_quick quick;
+    float *narrow;  // [n_tiled][n_tile][n_chan][16]
+    float *largest; // [n_tiled][n_tile][16]
 } ransac_job;
 
 // Groups are of 12 rows; where 4 would be left, the last two are of 8, which keep the registers
@@ -55,6 +60,10 @@ static tess_status pack_group(void *arg, int64_t group, int32_t worker)
     const ransac_job *job = arg;
     const tess_stage_autoreject_ransac *a = job->args;
     const int64_t first = group_first(job, group), end = group_first(job, group + 1);
+    if (job->is_quick) {
+        tess_ransac_quick_pack(&job->quick, first, end);
+        return TESS_OK;
+    }
     double *to = job->w + first * a->n_resample * a->n_from;
     for (int64_t r = 0; r < a->n_resample; r++) {
         const double *w = a->w + r * a->n_chan * a->n_from;
@@ -84,6 +93,11 @@ static tess_status tile_epoch(void *arg, int64_t tiled, int32_t worker)
             memset(to + n, 0, (size_t)(TILE - n) * sizeof *x);
         }
     }
+    for (int64_t tile = tiled * job->n_tile; job->is_quick && tile < (tiled + 1) * job->n_tile;
+         tile++) {
+        tess_ransac_quick_narrow(job->tiles + tile * stride, a->n_chan, job->narrow + tile * stride,
+                                 job->largest + tile * TILE);
+    }
     return TESS_OK;
 }
 
@@ -96,54 +110,129 @@ static double in_order(const double lanes[TILE])
     return sum;
 }
 
+// Rows of one epoch, and what has been summed of them.
+typedef struct ransac_rows {
+    int64_t first;
+    int64_t n_row;
+    int64_t n_chan; // without the zeros behind the last channel
+    const double *samples;
+    double *predictions;
+    double sums[ROWS][3][TILE];
+} ransac_rows;
+
+static void sum_tiles(const ransac_job *job, ransac_rows *rows)
+{
+    const tess_stage_autoreject_ransac *a = job->args;
+    const tess_kernels *kernels = job->kernels;
+    const double *w = job->w + rows->first * a->n_resample * a->n_from;
+    const double *samples = rows->samples;
+    const int64_t tile_items = a->n_chan * TILE;
+    double median[TILE];
+    for (int64_t tile = 0; tile < job->n_tile; tile++, samples += tile_items) {
+        const double *next = samples + (tile + 1 < job->n_tile ? tile_items : 0);
+        kernels->ransac_predict(w, (size_t)rows->n_row, a->from, (size_t)a->n_from,
+                                (size_t)a->n_resample, samples, (size_t)tile_items, next,
+                                rows->predictions);
+        for (int64_t k = 0; k < rows->n_chan; k++) {
+            kernels->ransac_median(rows->predictions + k * a->n_resample * TILE,
+                                   (size_t)a->n_resample, median);
+            kernels->ransac_sums(samples + (rows->first + k) * TILE, median, rows->sums[k][0]);
+        }
+    }
+}
+
+static void sum_tiles_quickly(const ransac_job *job, int64_t tiled, ransac_rows *rows)
+{
+    const int64_t tile_items = job->args->n_chan * TILE, first = tiled * job->n_tile;
+    double medians[ROWS][TESS_QUICK_TILES][TILE];
+    for (int64_t tile = 0; tile < job->n_tile; tile += TESS_QUICK_TILES) {
+        const int64_t left = job->n_tile - tile;
+        const int64_t n = left < TESS_QUICK_TILES ? left : TESS_QUICK_TILES;
+        const tess_ransac_tiles tiles = {.x = rows->samples + tile * tile_items,
+                                         .narrow = job->narrow + (first + tile) * tile_items,
+                                         .largest = job->largest + (first + tile) * TILE,
+                                         .n = n,
+                                         .n_next = left - n < n ? left - n : n};
+        tess_ransac_quick_medians(&job->quick, tiles, rows->first, rows->n_row,
+                                  (float *)rows->predictions, medians);
+        for (int64_t k = 0; k < rows->n_chan; k++) {
+            for (int64_t i = 0; i < tiles.n; i++) {
+                job->kernels->ransac_sums(tiles.x + i * tile_items + (rows->first + k) * TILE,
+                                          medians[k][i], rows->sums[k][0]);
+            }
+        }
+    }
+}
+
 static tess_status ransac_block(void *arg, int64_t block, int32_t worker)
 {
     const ransac_job *job = arg;
     const tess_stage_autoreject_ransac *a = job->args;
-    const tess_kernels *kernels = job->kernels;
     TESS_TRY(tess_context_check_cancel(job->ctx));
     const int64_t tiled = block / job->n_group, group = block % job->n_group;
-    const int64_t epoch = job->first + tiled;
     const int64_t first = group_first(job, group), n_row = group_first(job, group + 1) - first;
-    const int64_t n_chan = a->n_chan - first < n_row ? a->n_chan - first : n_row;
-    const double *w = job->w + first * a->n_resample * a->n_from;
-    const double *samples = job->tiles + tiled * job->n_tile * a->n_chan * TILE;
-    double *predictions = job->predictions + worker * a->n_resample * ROWS * TILE;
-    const int64_t tile_items = a->n_chan * TILE;
-    double median[TILE], sums[ROWS][3][TILE];
-    memset(sums, 0, sizeof sums);
-    for (int64_t tile = 0; tile < job->n_tile; tile++, samples += tile_items) {
-        const double *next = samples + (tile + 1 < job->n_tile ? tile_items : 0);
-        kernels->ransac_predict(w, (size_t)n_row, a->from, (size_t)a->n_from, (size_t)a->n_resample,
-                                samples, (size_t)tile_items, next, predictions);
-        for (int64_t k = 0; k < n_chan; k++) {
-            kernels->ransac_median(predictions + k * a->n_resample * TILE, (size_t)a->n_resample,
-                                   median);
-            kernels->ransac_sums(samples + (first + k) * TILE, median, sums[k][0]);
-        }
+    ransac_rows rows = {.first = first,
+                        .n_row = n_row,
+                        .n_chan = a->n_chan - first < n_row ? a->n_chan - first : n_row,
+                        .samples = job->tiles + tiled * job->n_tile * a->n_chan * TILE,
+                        .predictions = job->predictions + worker * a->n_resample * ROWS * TILE};
+    if (job->is_quick) {
+        sum_tiles_quickly(job, tiled, &rows);
+    } else {
+        sum_tiles(job, &rows);
     }
-    for (int64_t k = 0; k < n_chan; k++) {
-        const double xp = in_order(sums[k][0]), xx = in_order(sums[k][1]);
-        a->out[epoch * a->n_chan + first + k] = xp / (sqrt(xx) * sqrt(in_order(sums[k][2])));
-        a->power[epoch * a->n_chan + first + k] = xx;
+    const int64_t to = (job->first + tiled) * a->n_chan + first;
+    for (int64_t k = 0; k < rows.n_chan; k++) {
+        const double xp = in_order(rows.sums[k][0]), xx = in_order(rows.sums[k][1]);
+        a->out[to + k] = xp / (sqrt(xx) * sqrt(in_order(rows.sums[k][2])));
+        a->power[to + k] = xx;
     }
     return TESS_OK;
 }
 
-// One block of memory for weights, samples and what workers need; 0 if it cannot be counted.
-static uint64_t memory_bytes(const ransac_job *job, int64_t n_tiled, uint64_t n_worker, uint64_t *w,
-                             uint64_t *tiles)
+// Doubles of the parts of one block of memory.
+typedef struct ransac_room {
+    uint64_t w;
+    uint64_t tiles;
+    uint64_t predictions;
+    uint64_t quick; // weights and samples in f32, the largest ones, spreads
+} ransac_room;
+
+// The bytes of them all; 0 if they cannot be counted.
+static uint64_t count_room(const ransac_job *job, int64_t n_tiled, uint64_t n_worker,
+                           ransac_room *room)
 {
     const tess_stage_autoreject_ransac *a = job->args;
     const uint64_t row = (uint64_t)job->n_tile * TILE;
-    uint64_t predictions = 0, all = 0;
+    uint64_t all = 0;
     const bool is_counted =
-        tess_mul_u64((uint64_t)(job->n_row * a->n_from), (uint64_t)a->n_resample, w) &&
-        tess_mul_u64((uint64_t)(n_tiled * a->n_chan), row, tiles) &&
-        tess_mul_u64(n_worker * ROWS * TILE, (uint64_t)a->n_resample, &predictions) &&
-        tess_add_u64(*w, *tiles, &all) && tess_add_u64(all, predictions, &all) &&
+        tess_mul_u64((uint64_t)(job->n_row * a->n_from), (uint64_t)a->n_resample, &room->w) &&
+        tess_mul_u64((uint64_t)(n_tiled * a->n_chan), row, &room->tiles) &&
+        tess_mul_u64(n_worker * ROWS * TILE, (uint64_t)a->n_resample, &room->predictions) &&
+        tess_mul_u64((uint64_t)(n_tiled * (a->n_chan + 1)), row, &room->quick) &&
+        tess_add_u64(room->quick, (uint64_t)job->n_row, &room->quick) &&
+        tess_add_u64(room->quick, room->w, &room->quick) &&
+        tess_add_u64(room->w, room->tiles, &all) && tess_add_u64(all, room->predictions, &all) &&
+        tess_add_u64(all, job->is_quick ? room->quick : 0, &all) &&
         tess_mul_u64(all, sizeof(double), &all);
     return is_counted ? all : 0;
+}
+
+static void divide_room(ransac_job *job, const ransac_room *room, int64_t n_tiled)
+{
+    const int64_t row = job->n_tile * TILE;
+    job->tiles = job->w + room->w;
+    job->predictions = job->tiles + room->tiles;
+    if (job->is_quick) {
+        float *w = (float *)(job->predictions + room->predictions);
+        job->narrow = w + room->w;
+        job->largest = job->narrow + n_tiled * job->args->n_chan * row;
+        job->quick = (tess_ransac_quick){.kernels = job->kernels,
+                                         .args = job->args,
+                                         .w = w,
+                                         .exact = job->w,
+                                         .spread = job->largest + n_tiled * row};
+    }
 }
 
 static tess_status correlate_tiled(ransac_job *job, int64_t n_tiled)
@@ -161,14 +250,14 @@ tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *
                       .kernels = device->kernels,
                       .args = a,
                       .n_row = (a->n_chan + ROW_STEP - 1) / ROW_STEP * ROW_STEP,
-                      .n_tile = (a->n_time + TILE - 1) / TILE};
+                      .n_tile = (a->n_time + TILE - 1) / TILE,
+                      .is_quick = tess_ransac_is_quick(device->kernels, a)};
     job.n_group = (job.n_row + ROWS - 1) / ROWS;
-    uint64_t w_items = 0, tile_items = 0;
+    ransac_room room;
     const int64_t fitting = TILED_BYTES / (int64_t)sizeof(double) / (a->n_chan * a->n_time);
     const int64_t wished = fitting > LEAST_TILED ? fitting : LEAST_TILED;
     const int64_t n_tiled = wished < a->n_epoch ? wished : a->n_epoch;
-    const uint64_t bytes =
-        memory_bytes(&job, n_tiled, (uint64_t)tess_pool_threads(ctx->pool), &w_items, &tile_items);
+    const uint64_t bytes = count_room(&job, n_tiled, (uint64_t)tess_pool_threads(ctx->pool), &room);
     if (bytes == 0) {
         TESS_FAIL(TESS_E_MEMORY, "n_resample: %lld subsets need more memory than can be addressed",
                   (long long)a->n_resample);
@@ -177,8 +266,7 @@ tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *
     if (!job.w) {
         return TESS_E_MEMORY;
     }
-    job.tiles = job.w + w_items;
-    job.predictions = job.tiles + tile_items;
+    divide_room(&job, &room, n_tiled);
     tess_status status = tess_parallel_for(ctx->pool, job.n_group, pack_group, &job);
     for (; status == TESS_OK && job.first < a->n_epoch; job.first += n_tiled) {
         const int64_t left = a->n_epoch - job.first;
