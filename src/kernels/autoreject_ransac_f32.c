@@ -12,15 +12,13 @@ enum { TILE = TESS_RANSAC_TILE, NUMBERS = (1 << TESS_RANSAC_NUMBER_BITS) - 1 };
 #define ROWS_4(X) X(0) X(1) X(2) X(3)
 #define ROWS_6(X) ROWS_4(X) X(4) X(5)
 
-// The last bits of number in those of sum, written so that compilers know the selection of bits.
+#ifdef V_HAS_LANES
+// The last bits of number in those of sum: there a mask is bits, and need not be of whole lanes.
 static inline v_f32 numbered(v_f32 sum, v_u32 number)
 {
-    const v_u32 bits = v_bits_f32(sum);
-    const v_u32 other = v_and_u32(v_xor_u32(number, bits), v_set1_u32(NUMBERS));
-    return v_from_bits_f32(v_xor_u32(other, bits));
+    return v_select_f32(v_set1_u32(NUMBERS), v_from_bits_f32(number), sum);
 }
 
-#ifdef V_HAS_LANES
 // All 16 samples of n rows from one subset: 24 sums of 6 rows fill the registers.
 #define VECTORS 4
 #define START(k)                                                                                   \
@@ -47,6 +45,12 @@ static inline v_f32 numbered(v_f32 sum, v_u32 number)
     const v_f32 w0 = v_load_f32(w);                                                                \
     ADD_##n
 #else
+static inline v_f32 numbered(v_f32 sum, v_u32 number)
+{
+    const v_u32 kept = v_and_u32(v_bits_f32(sum), v_set1_u32(~(uint32_t)NUMBERS));
+    return v_from_bits_f32(v_or_u32(kept, number));
+}
+
 #define VECTORS 1
 #define START(k) v_f32 a##k = v_set1_f32(0);
 #define KEEP(k) v_put_f32(out + (k)*out_row, TILE, numbered(a##k, number));
