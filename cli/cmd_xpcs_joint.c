@@ -269,6 +269,39 @@ static int fit(cli *c, joint_job *j)
     return verdict(c, j);
 }
 
+static void write_members(tess_json *json, const void *self)
+{
+    const joint_job *j = self;
+    tess_json_int(json, "n_member", j->n_member);
+}
+
+// What a pass over each member takes, all together.
+static int announce(cli *c, joint_job *j)
+{
+    plan_facts facts = {.unit = "tiles of points", .write_system = write_members, .self = j};
+    char line[128];
+    double pass_s = 0;
+
+    for (int64_t m = 0; m < j->n_member; m++) {
+        tess_xpcs_fit_plan plan;
+        CLI_TRY(xpcs_status(c, &j->base,
+                            tess_xpcs_fit_get_plan(c->ctx, j->members[m], &j->base.model,
+                                                   &j->base.fit_config, &plan, sizeof plan)));
+        facts.strategy =
+            plan.strategy > (int32_t)facts.strategy ? (tess_strategy)plan.strategy : facts.strategy;
+        facts.n_item += plan.n_tile;
+        facts.memory_bytes += plan.memory_bytes;
+        facts.limit_bytes = plan.limit_bytes;
+        pass_s += plan.pass_s;
+    }
+    snprintf(line, sizeof line, "plan: %lld members, %lld tiles; about %.2g s an evaluation",
+             (long long)j->n_member, (long long)facts.n_item, pass_s);
+    facts.reason = "one member after another";
+    facts.items_per_tile = facts.n_item;
+    facts.n_tile = 1;
+    return job_announce_plan(c, &facts, line);
+}
+
 // Before any work: without --overwrite the results of another fit stay.
 static int check_absent(const cli *c)
 {
@@ -298,7 +331,7 @@ static int run(cli *c, joint_job *j)
     take_checkpoints(c, j);
     CLI_TRY(job_check_options(c));
     CLI_TRY(open_members(c, j));
-    console_note("%lld members", (long long)j->n_member);
+    CLI_TRY(announce(c, j));
     return c->values.dry_run ? 0 : fit(c, j);
 }
 

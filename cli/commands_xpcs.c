@@ -314,7 +314,7 @@ static const cli_command commands[] = {
      .operands = "FILE... -o DIR",
      .min_operand = 1,
      .max_operand = CLI_ANY_OPERAND,
-     .operand_roles = {PATH_READ, PATH_READ},
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
      OWN_OPTIONS(joint_options),
      .typed = TYPED,
