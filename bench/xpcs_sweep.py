@@ -4,6 +4,7 @@
 Usage:
     xpcs_sweep.py minima [--count 300] [--seed 0] [--law physical|log|uniform] [--starts 64]
     xpcs_sweep.py coverage [--count 500] [--seed 0] [--case NAME ...]
+    xpcs_sweep.py joint [--count 300] [--seed 0]
     xpcs_sweep.py sbc [--count 500] [--seed 0] [--frames 24] [--surrogate auto|off|on]
 
 minima: default fits of random geometries (2 to 24 angles, 30 to 300 frames, random truth) against
@@ -13,6 +14,9 @@ bounds, or everything uniform there (most such data have no signal at all).
 
 coverage: how many of the 95 % intervals of each parameter hold its true value; the speckle cases
 (`xpcs_speckle.py`) with noise independent and with noise frames.
+
+joint: the same of joint fits of four q, D0 a power of q, in errors of the covariance; and how often
+the test of sharing says that what is right is wrong.
 
 sbc: simulation-based calibration of the sampler, static and laminar (`xpcs_calibration.py`).
 """
@@ -128,6 +132,37 @@ def try_case(task):
     return [ends[name][0] <= true <= ends[name][1] for name, true in zip(NAMES, truth, strict=True)]
 
 
+def try_joint(seed):
+    """Deviations of four unknowns in errors, and p of what is shared."""
+    truth = {"D0": 1e4, "alpha": -0.5, "D_offset": 300.0, "exponent": 0.4}
+    members = [
+        xpcs.simulate(
+            (truth["D0"] * (q / 0.006) ** truth["exponent"], truth["alpha"], truth["D_offset"]),
+            q=q,
+            n_angle=3,
+            n_frame=80,
+            dt=DT,
+            sigma=0.01,
+            seed=1000 * seed + k,
+        )
+        for k, q in enumerate(np.geomspace(0.003, 0.012, 4))
+    ]
+    found = xpcs.fit_joint(
+        members, mode="static_anisotropic", power="D0", q_ref=0.006, sigma=0.01, threads=1
+    )
+    told = found.values | {"exponent": found.exponents["D0"]}
+    return [(told[name][0] - truth[name]) / told[name][1] for name in truth] + [found.excess_p]
+
+
+def run_joint(pool, options):
+    seeds = range(options.seed, options.seed + options.count)
+    rows = np.array(pool.map(try_joint, seeds, chunksize=4))
+    held = 100 * np.mean(np.abs(rows[:, :4]) < 1.96, axis=0)
+    names = ("D0", "alpha", "D_offset", "exponent")
+    print("within 1.96 errors: " + ", ".join(f"{k} {x:.1f} %" for k, x in zip(names, held)))
+    print(f"sharing refused at 0.05: {100 * np.mean(rows[:, 4] < 0.05):.1f} %")
+
+
 def run_minima(pool, options):
     tasks = [(options.seed + k, options.law, options.starts) for k in range(options.count)]
     rows = list(pool.imap(compare_minima, tasks))
@@ -154,7 +189,7 @@ def run_coverage(pool, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("minima", "coverage", "sbc"))
+    parser.add_argument("what", choices=("minima", "coverage", "joint", "sbc"))
     parser.add_argument("--count", type=int, help="draws; 300, of sbc 500")
     parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--law", choices=("physical", "log", "uniform"), default="physical")
@@ -170,7 +205,8 @@ def main():
     with Pool(len(os.sched_getaffinity(0))) as pool:
         if options.what == "sbc":
             return 0 if xpcs_calibration.run(pool, options) else 1
-        (run_minima if options.what == "minima" else run_coverage)(pool, options)
+        runs = {"minima": run_minima, "coverage": run_coverage, "joint": run_joint}
+        runs[options.what](pool, options)
     return 0
 
 

@@ -33,6 +33,13 @@ _TIES = ("share", "per_q", "power")
 class JointResult:
     """What a joint fit found; made by :func:`fit_joint`.
 
+    Parameters
+    ----------
+    handle : tessera._core.Handle
+        Of the library; :func:`fit_joint` has it.
+    names : list of str
+        Of the physical parameters.
+
     Attributes
     ----------
     names : list of str
