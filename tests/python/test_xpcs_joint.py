@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ import tessera
 import xpcs_numpy as reference
 from tessera import xpcs
 
-MODE = "static_anisotropic"
+MODE: Final = "static_anisotropic"
 TRUTH = {"D0": 1e4, "alpha": -0.5, "D_offset": 300.0}
 Q = (0.004, 0.006, 0.009)
 Q_REF = 0.006
@@ -135,6 +135,17 @@ def test_threads_change_no_bit() -> None:
     one, two = (joint(data, power="D0", threads=n) for n in (1, 2))
     for name in ("theta", "sd", "covariance", "chi2"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
+def test_where_the_data_lie_changes_no_bit(tmp_path: Path) -> None:
+    data = members(n_frame=300)
+    held = joint(data, power="D0")
+    paths = [one.save(tmp_path / f"{k}.txc2") for k, one in enumerate(data)]
+    read = joint(paths, power="D0", strategy="streaming", memory_limit="24M")
+    for name in ("theta", "sd", "covariance", "chi2"):
+        assert getattr(held, name).tobytes() == getattr(read, name).tobytes()
+    with pytest.raises(tessera.Error, match="memory limit"):
+        joint(paths, power="D0", memory_limit="1M")
 
 
 def test_order_of_members_changes_nothing_but_order() -> None:

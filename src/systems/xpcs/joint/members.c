@@ -100,11 +100,12 @@ static tess_status check_ties(const tess_xp_joint *j, const double *fixed)
     return TESS_OK;
 }
 
-// All members lie in memory together, or are read in every pass.
+// All members lie in memory together, or are read in every pass, at last by the smallest chunks.
 static tess_status plan_memory(tess_xp_joint *j)
 {
+    enum { TURNS = 3 };
     const uint64_t room = tess_budget_room(j->ctx->memory_limit_bytes);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         uint64_t sum = 0;
         for (int64_t m = 0; m < j->n_member; m++) {
             tess_xp_plan plan;
@@ -115,15 +116,15 @@ static tess_status plan_memory(tess_xp_joint *j)
         if (sum <= room) {
             return TESS_OK;
         }
-        if (turn == 1) {
+        if (turn == TURNS - 1) {
             TESS_FAIL(TESS_E_LIMIT,
                       "memory limit: %llu bytes are too few to fit %lld members at once; about "
-                      "%llu are needed (less from .txc2 files, which are not held in memory, and "
-                      "with a smaller chunk_tiles)",
+                      "%llu are needed (less from .txc2 files, which are not held in memory)",
                       (unsigned long long)j->ctx->memory_limit_bytes, (long long)j->n_member,
                       (unsigned long long)tess_budget_for_room(sum));
         }
         j->config.strategy = STREAMING;
+        j->config.chunk_tiles = turn == 0 ? j->config.chunk_tiles : 1;
     }
     return TESS_OK;
 }
