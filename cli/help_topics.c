@@ -13,7 +13,10 @@ static const help_row environment[] = {
     {"TESSERA_CUDA_GENERIC", "1: clifford runs the kernels that every GPU has, also on one of 9.0"},
     {"TESSERA_ISA", "instruction set, as --isa"},
     {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
-    {"TESSERA_CUDA_PLUGIN", "the CUDA module; TESSERA_HDF5_PLUGIN the HDF5 helper"},
+    {"TESSERA_CUDA_PLUGIN", "the CUDA module; TESSERA_HDF5_PLUGIN the HDF5 helper, "
+                            "TESSERA_MPI_PLUGIN the MPI module"},
+    {"TESSERA_COMM", "mpi: processes are ranks of one job; none: they are not; else as mpirun or "
+                     "srun says"},
     {"TESSERA_CONFIG", "configuration file, as --config"},
     {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
     {"TESSERA_LOG_JSON", "log of JSON lines to append to, as --log-json"},

@@ -1,4 +1,4 @@
-"""Several ranks of one job: the bytes of one process, one voice, and no rank that waits for ever."""
+"""Several ranks of one job: the bytes of one process, one voice, and no rank that waits."""
 
 import io
 import json
@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cli_command import BINARY, ROOT
+from cli_command import BINARY
 
 MPIRUN = shutil.which("mpirun", path="/usr/bin:/bin:/usr/local/bin")
 MODULE = BINARY.parent.parent / "plugins" / "tessera-comm-mpi.so"
@@ -26,7 +26,7 @@ ENVIRONMENT = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT
 # What of a result tells when, how fast and by which words it was made.
 FACTS = {"execution_time", "command_line", "command", "read_s", "model_s", "solve_s", "total_s",
          "points_per_s", "peak_bytes", "timestamp", "strategy", "seconds", "plan", "resumed",
-         "resumed_from", "threads"}
+         "resumed_from", "threads", "written", "checkpoint_s", "checkpoints"}
 FIT = ["xpcs", "fit", "s.txc2", "--mode", "static_anisotropic", "--sigma", "0.004"]
 
 
@@ -93,8 +93,8 @@ def test_ranks_give_the_bytes_of_one(data, n_rank, threads, strategy):
 
 def test_draws_profiles_and_replicates(data):
     """Chains, a bootstrap, and points that share passes."""
-    few = ["--method", "both", "--n-samples", "40", "--n-warmup", "40", "--n-chains", "2"]
-    ways = [[*few], ["--uncertainty", "bootstrap", "--n-bootstrap", "6"],
+    few = ["--method", "both", "--n-samples", "20", "--n-warmup", "20", "--n-chains", "2"]
+    ways = [[*few], ["--uncertainty", "block_bootstrap", "--n-bootstrap", "6"],
             ["--uncertainty", "profile", "--n-start", "3"]]
     for number, words in enumerate(ways):
         one = data(*FIT, *words, "-o", f"one{number}")
@@ -105,39 +105,10 @@ def test_draws_profiles_and_replicates(data):
         assert contents(data.directory / f"three{number}") == want
 
 
-def test_stopped_work_goes_on_with_another_number(data):
-    """On three ranks until the time is up, then on two, then on one."""
-    words = [*FIT, "--uncertainty", "bootstrap", "--n-bootstrap", "60", "--checkpoint", "work",
-             "--resume", "--checkpoint-every", "0", "-o", "stopped"]
-    whole = data(*FIT, "--uncertainty", "bootstrap", "--n-bootstrap", "60", "-o", "whole")
-    assert whole.returncode == 0, whole.stderr
-    codes = []
-    for n_rank in (3, 2):
-        job = mpirun(data, n_rank, *words, "--time-limit", "0.3", "--threads", "1")
-        assert job.returncode in (0, 75), job.stderr
-        codes.append(job.returncode)
-    assert 75 in codes
-    last = data(*words)
-    assert last.returncode == 0 or 0 in codes, last.stderr
-    assert contents(data.directory / "stopped") == contents(data.directory / "whole")
-
-
-def test_a_rank_that_dies_ends_the_job(data):
-    words = [*FIT, "--uncertainty", "bootstrap", "--n-bootstrap", "5000", "-o", "dies"]
-    with subprocess.Popen(command(3, *words), cwd=data.directory, env=environment(data),
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          start_new_session=True) as job:
-        time.sleep(2)
-        ranks = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/status")
-                 if f"\nPPid:\t{job.pid}\n" in read(path)]
-        assert len(ranks) == 3
-        os.kill(ranks[-1], signal.SIGKILL)
-        begin = time.monotonic()
-        _, errors = job.communicate(timeout=30)
-        assert time.monotonic() - begin < 10
-        assert job.returncode != 0
-        assert b"Killed" in errors or b"signal 9" in errors
-    assert not (data.directory / "dies" / "nlsq").exists()
+def start(tessera, n_rank, *words):
+    return subprocess.Popen(command(n_rank, *words), cwd=tessera.directory, text=True,
+                            env=environment(tessera), stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, start_new_session=True)
 
 
 def read(path):
@@ -145,6 +116,55 @@ def read(path):
         return path.read_text()
     except OSError:  # it has ended
         return ""
+
+
+def ranks_of(job, n_rank):
+    """Process ids by rank."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        if f"\nPPid:\t{job.pid}\n" in read(path):
+            words = read(path.parent / "environ").split("\0")
+            own = [word for word in words if word.startswith("OMPI_COMM_WORLD_RANK=")]
+            found[int(own[0].split("=")[1])] = int(path.parent.name)
+    assert sorted(found) == list(range(n_rank))
+    return found
+
+
+def wait_for_checkpoint(folder, since):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if any(path.stat().st_mtime_ns > since for path in folder.glob("*.ckpt")):
+            return
+        time.sleep(0.01)
+    pytest.fail("no checkpoint was written")
+
+
+def test_killed_and_stopped_work_goes_on_with_another_number(data):
+    """Three ranks, one of which is killed; two, one of which is told to stop; then one process."""
+    long = [*FIT, "--uncertainty", "block_bootstrap", "--n-bootstrap", "250"]
+    kept = [*long, "--checkpoint", "work", "--resume", "-o", "kept"]
+    often = [*kept, "--threads", "1", "--checkpoint-every", "0"]
+    work = data.directory / "work"
+    with start(data, 3, *often) as job:
+        wait_for_checkpoint(work, 0)
+        os.kill(ranks_of(job, 3)[2], signal.SIGKILL)
+        begin = time.monotonic()
+        _, errors = job.communicate(timeout=30)
+        assert time.monotonic() - begin < 10
+        assert job.returncode == 137, errors
+    assert not (data.directory / "kept" / "nlsq").exists()
+    with start(data, 2, *often) as job:
+        wait_for_checkpoint(work, time.time_ns())
+        os.kill(ranks_of(job, 2)[1], signal.SIGTERM)
+        _, errors = job.communicate(timeout=30)
+        assert job.returncode in (130, 143), errors
+        assert errors.count("resumed from") == 1
+        assert errors.count("to continue, run") == 1
+    last = data(*kept)
+    assert last.returncode == 0, last.stderr
+    assert "resumed from" in last.stderr
+    assert data(*long, "-o", "whole").returncode == 0
+    assert contents(data.directory / "kept") == contents(data.directory / "whole")
 
 
 def test_one_rank_that_fails_is_named(data):
@@ -191,6 +211,3 @@ def test_sysinfo_knows_of_ranks(data):
     assert alone["n_rank"] == 1
     assert alone["mpi"] == "available"
 
-
-def test_documents_name_the_module():
-    assert "tessera-comm-mpi" in (ROOT / "docs" / "cluster.md").read_text()
