@@ -1,10 +1,17 @@
-// Reading one attribute: a number, or a text.
+// Reading one attribute: a number, a few of them, or a text.
 
 #include "helper.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { FIXED_CHARS = 256, MAX_CHARS = 1 << 16, MAX_PROVENANCE_BYTES = 16 << 20 };
+enum {
+    FIXED_CHARS = 256,
+    MAX_NUMBERS = 16,
+    NUMBER_CHARS = 32,
+    MAX_CHARS = 1 << 16,
+    MAX_PROVENANCE_BYTES = 16 << 20
+};
 
 // The text of an attribute, to be freed with H5free_memory; NULL if it is none or too long.
 static char *text_of(hid_t attribute, hid_t type, size_t max_bytes)
@@ -32,13 +39,31 @@ static void send_attribute(int32_t kind, double number, const char *text)
     tess_h5_send_answer(TESS_H5_ITEM);
 }
 
-// Nothing is sent of what is neither, or more than one.
+// A few numbers as a text, with spaces between them.
+static void send_numbers(hid_t attribute, int n)
+{
+    double numbers[MAX_NUMBERS] = {0};
+    char text[MAX_NUMBERS * NUMBER_CHARS] = "";
+    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers) < 0) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%.17g", i > 0 ? " " : "", numbers[i]);
+    }
+    send_attribute(2, 0, text);
+}
+
+// Nothing is sent of what is neither, of several texts, and of many numbers.
 static void send_value(hid_t attribute)
 {
     const hid_t type = H5Aget_type(attribute);
     const hid_t space = H5Aget_space(attribute);
     const H5T_class_t class = H5Tget_class(type);
-    if (H5Sget_simple_extent_npoints(space) == 1) {
+    const hssize_t n_point = H5Sget_simple_extent_npoints(space);
+    if (n_point > 1 && n_point <= MAX_NUMBERS && (class == H5T_FLOAT || class == H5T_INTEGER)) {
+        send_numbers(attribute, (int)n_point);
+    } else if (n_point == 1) {
         double number = 0;
         if (class == H5T_STRING) {
             char *text = text_of(attribute, type, FIXED_CHARS);

@@ -13,7 +13,7 @@
 enum { KEYS_CHARS = 240 };
 
 // In the order they are tried.
-static const tess_xp_layout *const layouts[] = {&tess_xp_aps_u, &tess_xp_aps_legacy};
+static const tess_xp_layout *const layouts[] = {&tess_xp_aps_u, &tess_xp_aps_legacy, &tess_xp_chx};
 
 // "entry, exchange, xpcs": the first parts of the names.
 static void top_level(const tess_bundle *bundle, char text[KEYS_CHARS])
@@ -43,12 +43,11 @@ static tess_status no_layout(const struct tess_xpcs_file *file)
 {
     char keys[KEYS_CHARS];
     top_level(&file->bundle, keys);
-    TESS_FAIL(
-        TESS_E_FORMAT,
-        "%s: an HDF5 file of no known layout; at its top it has [%s]. Known are %s (%s) and %s "
-        "(%s); take any other data set with --c2-path, --q, --phi and --dt",
-        file->path, keys, layouts[0]->name, layouts[0]->expect, layouts[1]->name,
-        layouts[1]->expect);
+    TESS_FAIL(TESS_E_FORMAT,
+              "%s: an HDF5 file of no known layout; at its top it has [%s]. Known are %s (%s), %s "
+              "(%s) and %s (%s); take any other data set with --c2-path, --q, --phi and --dt",
+              file->path, keys, layouts[0]->name, layouts[0]->expect, layouts[1]->name,
+              layouts[1]->expect, layouts[2]->name, layouts[2]->expect);
 }
 
 static tess_status describe_hdf5(struct tess_xpcs_file *file)

@@ -43,6 +43,7 @@ typedef struct tess_xp_layout {
 
 extern const tess_xp_layout tess_xp_aps_u;
 extern const tess_xp_layout tess_xp_aps_legacy;
+extern const tess_xp_layout tess_xp_chx;
 
 // TESS_E_CHANGED if it is not any more what it was when it was opened.
 TESS_MUST_CHECK tess_status tess_xp_file_check(const struct tess_xpcs_file *file);
