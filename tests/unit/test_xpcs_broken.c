@@ -149,9 +149,9 @@ static void other_files_are_refused(void **state)
     assert_ok(tess_bundle_write(ctx, path, &input, 1, 1));
     assert_fails(tess_xpcs_data_open(ctx, path, NULL, &data), TESS_E_FORMAT,
                  "an HDF5 file of no known layout; at its top it has [entry]. Known are aps-u "
-                 "(/xpcs/qmap/dynamic_v_list_dim0 and /xpcs/twotime/correlation_map) and "
-                 "aps-legacy (/xpcs/dqlist, /xpcs/dphilist and /exchange/C2T_all); take any other "
-                 "data set with --c2-path");
+                 "(/xpcs/qmap/dynamic_v_list_dim0 and /xpcs/twotime/correlation_map), "
+                 "aps-legacy (/xpcs/dqlist, /xpcs/dphilist and /exchange/C2T_all) and chx (/g12b "
+                 "and /qval_dict); take any other data set with --c2-path");
     tess_context_destroy(ctx);
 }
 
