@@ -187,7 +187,8 @@ tess_status tess_work_open(tess_context *ctx, const tess_work_config *config,
         (int)sizeof work->folder) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", config->folder);
     }
-    const tess_status status = tess_comm_size(ctx) > 1 ? open_ranks(work) : open_folder(work);
+    const bool is_shared = tess_comm_size(ctx) > 1 && !config->is_of_one;
+    const tess_status status = is_shared ? open_ranks(work) : open_folder(work);
     if (status != TESS_OK) {
         tess_work_close(work);
     }
