@@ -2,6 +2,7 @@
 
 #include "decode.h"
 #include "job.h"
+#include "ranks.h"
 #include "text.h"
 
 #include <tessera/device.h>
@@ -91,7 +92,7 @@ static int run_run(cli *c, decode_job *j)
     CLI_TRY(decode_open_covariates(c, j));
     CLI_CALL(tess_device_use(c->ctx, 1));
     CLI_TRY(decode_predict(c, j));
-    if (c->values.dry_run) {
+    if (c->values.dry_run || !ranks_is_first()) {
         return 0;
     }
     if (c->values.verify) {
@@ -144,7 +145,7 @@ static int run_predict(cli *c, decode_job *j)
     CLI_TRY(decode_load_model(c, j, c->values.model_file));
     CLI_TRY(decode_open_covariates(c, j));
     CLI_TRY(decode_predict(c, j));
-    if (c->values.dry_run) {
+    if (c->values.dry_run || !ranks_is_first()) {
         return 0;
     }
     CLI_TRY(write_report(c, j));

@@ -2,6 +2,7 @@
 
 #include "decode.h"
 #include "job.h"
+#include "ranks.h"
 #include "signals.h"
 #include "text.h"
 
@@ -382,6 +383,9 @@ int decode_predict(cli *c, decode_job *j)
         return 0;
     }
     CLI_TRY(run_stream(c, j, &config));
+    if (!ranks_is_first()) {
+        return 0;
+    }
     CLI_TRY(score(c, j));
     j->has_prediction = 1;
     return 0;

@@ -67,6 +67,10 @@ TESS_MUST_CHECK tess_status tess_de_likelihood_rows(tess_context *ctx, tess_devi
                                                     void *ll, void *scratch,
                                                     tess_decode_likelihood_report *report);
 
+// What a call reports of its rows, to what others did of theirs.
+void tess_de_add_report(const tess_decode_likelihood_report *add,
+                        tess_decode_likelihood_report *report);
+
 // What rows on a device are made in; grows as needed.
 typedef struct tess_de_ll_room {
     tess_resident columns; // of the widest block but one that is all of a row

@@ -54,10 +54,10 @@ typedef struct tess_de_engine_desc {
                              // checked, and made again from the boundary where they have
     int32_t likelihood_only; // nothing is filtered; the evidence is NaN
     int32_t reuses_ll;       // tess_de_engine_reuse_likelihood() will be called
-    int32_t reserved;
-    tess_de_rows given_ll; // [n_ll] known already
-    tess_de_rows ll;       // [n_ll] out
-    tess_de_rows acausal;  // [N_s]
+    int32_t is_divided;      // likelihoods are computed by all ranks, of which this is the first
+    tess_de_rows given_ll;   // [n_ll] known already
+    tess_de_rows ll;         // [n_ll] out
+    tess_de_rows acausal;    // [N_s]
     tess_de_rows causal;
     tess_de_rows predictive;
     tess_de_rows kept;    // [N_s] filtered rows, where neither acausal nor causal rows are of the
@@ -150,8 +150,8 @@ typedef struct tess_de_engine {
         int64_t *rows;             // [chunk_rows]
         int64_t at;                // the bin of the row before the chunk that is traced next
     } path;
-    int32_t has_nan; // among the positions
-    int32_t reserved;
+    int32_t has_nan;           // among the positions
+    bool ranks_know;           // that something failed
     void *ll_buffer;           // [n_slot][chunk_rows][n_ll]
     void *row_buffer;          // [n_slot][chunk_rows][N_s]
     void *predicted_buffer;    // [n_slot][chunk_rows][N_s]
@@ -229,6 +229,11 @@ TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, in
                                                       int64_t count,
                                                       tess_decode_likelihood_report *report,
                                                       void *scratch, tess_de_hmm_chunk *chunk);
+// The same here and by this rank alone, into ll [count][n_ll]; in host memory.
+TESS_MUST_CHECK tess_status tess_de_engine_compute(tess_de_engine *engine, int64_t first,
+                                                   int64_t count,
+                                                   tess_decode_likelihood_report *report,
+                                                   void *scratch, void *ll);
 // engine_path.c: the path's part of the way back, and the way forward again.
 TESS_MUST_CHECK tess_status tess_de_engine_score(tess_de_engine *engine, int64_t chunk,
                                                  int64_t first, int64_t count);

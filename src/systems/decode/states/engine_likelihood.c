@@ -3,16 +3,16 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "systems/decode/states/engine_ranks.h"
 
 static double seconds_since(int64_t begin_ns)
 {
     return (double)(tess_now_ns() - begin_ns) * 1e-9;
 }
 
-// Likelihood of rows of the result, sequence by sequence.
-static tess_status compute_likelihood(tess_de_engine *e, int64_t first, int64_t count,
-                                      tess_decode_likelihood_report *report, void *scratch,
-                                      void *ll)
+// Sequence by sequence.
+tess_status tess_de_engine_compute(tess_de_engine *e, int64_t first, int64_t count,
+                                   tess_decode_likelihood_report *report, void *scratch, void *ll)
 {
     const tess_decode_detector *d = e->desc.detector;
     const size_t row_bytes = (size_t)d->info.n_ll * tess_dtype_bytes((tess_dtype)d->dtype);
@@ -69,7 +69,9 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
         TESS_TRY(tess_de_check_likelihood(e->ctx, e->desc.detector, e->desc.observation));
     }
     TESS_TRY(chunk->there.ll ? tess_de_engine_likelihood_there(e, first, count, report, ll, chunk)
-                             : compute_likelihood(e, first, count, report, scratch, ll));
+             : tess_de_is_divided(e)
+                 ? tess_de_ranks_likelihood(e, first, count, report, scratch, ll)
+                 : tess_de_engine_compute(e, first, count, report, scratch, ll));
     tess_span_end(&span, 0, 0);
     e->likelihood_s += seconds_since(begin_ns);
     return TESS_OK;

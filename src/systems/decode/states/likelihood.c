@@ -40,8 +40,8 @@ static const tess_de_columns *twin_of(const tess_decode_detector *d, int32_t blo
     return NULL;
 }
 
-static void add_report(const tess_decode_likelihood_report *add,
-                       tess_decode_likelihood_report *report)
+void tess_de_add_report(const tess_decode_likelihood_report *add,
+                        tess_decode_likelihood_report *report)
 {
     report->n_spike += add->n_spike;
     report->n_value += add->n_value;
@@ -79,7 +79,7 @@ static tess_status compute_block(tess_context *ctx, tess_device *device,
     }
     TESS_TRY(tess_de_likelihood_seen(ctx, device, encoding, observation, first, n_row, false,
                                      &array, &own));
-    add_report(&own, report);
+    tess_de_add_report(&own, report);
     return TESS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/source.h"
+#include "systems/decode/states/engine_ranks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -179,6 +180,7 @@ static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
                                   .n_chunk = run->config.n_chunk,
                                   .chunk_rows = run->work.is_found ? run->mark.chunk_rows : 0,
                                   .is_strict = 1,
+                                  .is_divided = 1,
                                   .is_checked = run->config.checkpoint_dir != NULL};
     tess_de_stream_sequences(run, &desc->sequences);
     tess_de_result_rows(r, "acausal_posterior", &desc->acausal);
@@ -447,6 +449,7 @@ static tess_status open_work(tess_de_stream_run *run)
                                      .resume = run->config.resume,
                                      .every_s = run->config.checkpoint_every_s,
                                      .keep = 1,
+                                     .is_of_one = true,
                                      .files = FILES,
                                      .check = check_found,
                                      .self = run};
@@ -478,6 +481,34 @@ static tess_status compute(tess_de_stream_run *run)
         save(run); // what is done, whatever stopped the rest
     }
     return status;
+}
+
+// Rank 0 of several, or the only process.
+static tess_status lead(tess_de_stream_run *run, tess_status status)
+{
+    TESS_TRY(status);
+    identify(run);
+    TESS_TRY(look_at_result(run));
+    return run->report.was_finished ? TESS_OK : compute(run);
+}
+
+// The others have no files: they compute the rows that rank 0 asks for.
+static tess_status serve(tess_de_stream_run *run, tess_status status)
+{
+    tess_de_engine_desc desc;
+    tess_de_engine engine = {0};
+    if (status == TESS_OK) {
+        describe_engine(run, &desc);
+        status = tess_de_engine_plan(run->ctx, &desc, &engine);
+        engine.has_nan = tess_de_has_untracked(&run->observation.position);
+    }
+    return tess_de_ranks_serve(run->ctx, &engine, status);
+}
+
+static tess_status share_report(tess_de_stream_run *run)
+{
+    return tess_comm_broadcast(run->ctx, (tess_comm_point){"report of a prediction", 0}, TESS_OK,
+                               &run->report, sizeof run->report);
 }
 
 static void end(tess_de_stream_run *run, tess_status status)
@@ -535,12 +566,10 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
     if (status == TESS_OK) {
         status = tess_de_engine_device(ctx, detector, &run->device);
     }
+    status = tess_comm_is_first(ctx) ? tess_de_ranks_dismiss(ctx, run->engine, lead(run, status))
+                                     : serve(run, status);
     if (status == TESS_OK) {
-        identify(run);
-        status = look_at_result(run);
-    }
-    if (status == TESS_OK && !run->report.was_finished) {
-        status = compute(run);
+        status = share_report(run);
     }
     end(run, status);
     give_report(run, report);
