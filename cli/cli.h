@@ -100,6 +100,9 @@ void cli_first_word(const cli_command *command, char word[CLI_WORD_BYTES]);
 // What the help calls an operand: "B" is number 1 of "A [B]".
 void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_BYTES]);
 
+// Which entry of operand_roles an operand has: all those of "FILE..." have the first. -1: none.
+int cli_operand_place(const cli_command *command, int index);
+
 // 1 if the word is the first of two-word commands, such as "config".
 int cli_is_group(const char *word);
 

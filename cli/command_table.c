@@ -42,7 +42,7 @@ static void write_option(tess_json *json, const opt_item *item)
 static void write_operands(tess_json *json, const cli_command *command)
 {
     tess_json_array_begin(json, "operands");
-    for (int i = 0; i < command->max_operand && i < 2; i++) {
+    for (int i = 0; i < command->max_operand && cli_operand_place(command, i) == i; i++) {
         char word[CLI_WORD_BYTES];
         cli_operand_word(command, i, word);
         tess_json_object_begin(json, NULL);

@@ -128,7 +128,8 @@ char *cli_command_words(const cli *c)
     }
     // An operand that stands for an option is listed as that.
     for (int i = c->command->operand_option != NULL; i < c->n_operand; i++) {
-        const int is_path = i < 2 && c->command->operand_roles[i] == PATH_READ;
+        const int place = cli_operand_place(c->command, i);
+        const int is_path = place >= 0 && c->command->operand_roles[place] == PATH_READ;
         put_word(file, &n_word, is_path ? last_name(c->operands[i]) : c->operands[i]);
     }
     for (int64_t i = 0; i < c->options.n_item; i++) {

@@ -61,12 +61,12 @@ static void gather_options(look *l)
     }
 }
 
-// like: the place of the operand whose word and role this one has.
-static void gather_operand(look *l, int i, int like)
+static void gather_operand(look *l, int i)
 {
     const cli *c = l->c;
+    const int like = cli_operand_place(c->command, i);
 
-    if (c->command->operand_roles[like] == PATH_READ) {
+    if (like >= 0 && c->command->operand_roles[like] == PATH_READ) {
         char label[CLI_WORD_BYTES];
         cli_operand_word(c->command, like, label);
         add(l, PATH_READ, c->operands[i], NULL, label);
@@ -76,14 +76,13 @@ static void gather_operand(look *l, int i, int like)
 static void gather(look *l)
 {
     const cli *c = l->c;
-    const int is_any = c->command->max_operand == CLI_ANY_OPERAND; // all are like the first
 
-    for (int i = 0; i < c->n_operand && i < (is_any ? 1 : 2); i++) {
-        gather_operand(l, i, i);
+    for (int i = 0; i < c->n_operand && i < 2; i++) {
+        gather_operand(l, i);
     }
     gather_options(l);
-    for (int i = 1; is_any && i < c->n_operand; i++) { // last: there may be more than have room
-        gather_operand(l, i, 0);
+    for (int i = 2; i < c->n_operand; i++) { // last: there may be more than have room
+        gather_operand(l, i);
     }
     if (c->command->groups & CLI_ENGINE) {
         settings_user_file(l->user_file, sizeof l->user_file);

@@ -186,7 +186,8 @@ static int add_stored_word(maker *m, const char *word, int index)
         CLI_TRY(find_input(m, strchr(word, '=') + 1, found));
         return add_pair(m, item->name, found);
     }
-    if (!item && index >= 0 && index < 2 && m->command->operand_roles[index] == PATH_READ) {
+    const int place = item || index < 0 ? -1 : cli_operand_place(m->command, index);
+    if (place >= 0 && m->command->operand_roles[place] == PATH_READ) {
         CLI_TRY(find_input(m, word, found));
         return add_word(m, found);
     }

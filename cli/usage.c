@@ -21,6 +21,14 @@ int cli_usage_error(const cli *c, const char *format, ...)
     return 2;
 }
 
+int cli_operand_place(const cli_command *command, int index)
+{
+    const int is_alike =
+        command->max_operand == CLI_ANY_OPERAND && command->operand_roles[1] == PATH_UNSAID;
+
+    return is_alike ? 0 : index < 2 ? index : -1;
+}
+
 void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_BYTES])
 {
     const char *at = command->operands;

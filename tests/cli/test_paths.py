@@ -69,7 +69,7 @@ LINES = {
                  "--save-plots", "--output-format", "json", "--checkpoint", "new/work", *ENGINE],
     "xpcs mcmc": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
                   "--n-samples", "8", "--n-warmup", "20", "--checkpoint", "new/work", *ENGINE],
-    "xpcs watch": [".", "--once", "--pattern", "run.hdf", *FIT[1:], "-o", "new/live", "--cache",
+    "xpcs watch": [".", "--once", "--pattern", "run.hd*", *FIT[1:], "-o", "new/live", "--cache",
                    "new/cache", *ENGINE],
     "xpcs joint": ["run.hdf", "run2.hdf", "--qs", "all", "--mode", "static_anisotropic", "-o",
                    "new/joint", "--checkpoint", "new/work", *ENGINE],
@@ -487,7 +487,7 @@ def test_the_table_knows_what_a_fit_writes(inputs):
                  "8", "--n-warmup", "20"]
         assert inputs("xpcs", "fit", *words).returncode == 0
     found = {n for n in files_below(inputs.directory / "new/fit") if not n.endswith(".png")}
-    parts = {"cmc/shard_*.npy"}  # of --shard
+    parts = {"cmc/shard_*.npy", "per_angle.csv", "per_angle.html"}  # of --shard and --per-angle
     assert found == set(COMMANDS["xpcs fit"]["output_names"]) - parts
 
 
