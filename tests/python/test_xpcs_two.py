@@ -44,6 +44,57 @@ def test_grids_have_velocity_and_fraction():
     assert "diffusion" not in found
 
 
+def test_sums_are_those_of_the_derivatives_where_points_are_missing():
+    holes = tx.simulate(
+        TRUTH,
+        mode="two_component",
+        phi=[-25, 8],
+        n_frame=31,
+        q=0.0237,
+        sigma=0.003,
+        dt=0.1,
+        nan_fraction=0.2,
+    )
+    first, second = np.triu_indices(holes.n_frame, 1)
+    m, slopes = tx.model_pairs(TRUTH, holes.n_frame, [-25, 8], 0.0237, first, second, dt=0.1)
+    sums = tx.accumulate(holes, TRUTH, mode="two_component", sigma=0.003)
+    weight = 1 / 0.003**2
+    hessian = np.zeros((14, 14))
+    for a in range(2):
+        y = holes.matrix(a)[first, second]
+        there = np.isfinite(y)
+        assert 0 < there.sum() < there.size
+        f, j, y = m[a][there], slopes[a][there], y[there]
+        x = np.column_stack([f, np.ones_like(f)])
+        (contrast, _), *_ = np.linalg.lstsq(x, y, rcond=None)
+        assert np.isclose(sums["contrast"][a], contrast, rtol=1e-9)
+        left = j - x @ np.linalg.lstsq(x, j, rcond=None)[0]
+        hessian += weight * contrast**2 * left.T @ left
+        assert np.allclose(sums["p"][a], weight * j.sum(0), rtol=1e-9, atol=1e-9)
+        assert np.allclose(sums["q"][a], weight * f @ j, rtol=1e-9, atol=1e-9)
+        assert np.allclose(sums["r"][a], weight * y @ j, rtol=1e-9, atol=1e-9)
+    scale = np.sqrt(np.outer(np.diag(hessian), np.diag(hessian)))
+    assert np.allclose(sums["hessian"] / scale, hessian / scale, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"loss": "huber"}, {"sigma_mode": "per_lag"}])
+def test_other_weights_find_the_truth(data, start, options):
+    given = {"sigma": 0.003} if "loss" in options else {}
+    result = tx.fit(
+        data,
+        mode="two_component",
+        start=start,
+        n_start=1,
+        uncertainty="covariance",
+        **given,
+        **options,
+    )
+    assert result.success
+    for name in ("v0", "v_beta", "f0", "phi0_het"):
+        sd = result.physical_uncertainties[name]
+        assert 0 < abs(result.physical[name] - TRUTH[name]) <= 5 * sd, name
+
+
 def test_a_fit_finds_the_truth(data, start, tmp_path):
     result = tx.fit(
         data, mode="two_component", sigma=0.003, start=start, n_start=1, uncertainty="covariance"
@@ -76,6 +127,25 @@ def test_f2_is_free_where_it_is_named(data, start):
     status = dict(zip(result.names, result.status, strict=True))
     assert status["f0"] == status["f2"] == "unidentified"
     assert any("f0 exp(-f1 f2)" in line for line in result.warnings)
+
+
+def test_exchanged_components_are_found_and_named():
+    # A fraction that does not change: 1 - fs is one, too, and the model the same.
+    truth = {**TRUTH, "f0": 0.3, "f1": 0.0, "f3": 0.1}
+    data = tx.simulate(
+        truth, mode="two_component", phi=[-25, 8, 40], n_frame=31, q=0.0237, sigma=0.003, dt=0.1
+    )
+    result = tx.fit(
+        data,
+        mode="two_component",
+        sigma=0.003,
+        fixed={"f1": 0.0, "f3": 0.1},
+        uncertainty="covariance",
+    )
+    assert any("can be exchanged" in line for line in result.warnings)
+    best, other = (basin["theta"] for basin in result.basins[:2])
+    assert np.isclose(best[9] + other[9], 0.8, atol=0.05)
+    assert result.basins[1]["excess"] < 0.1
 
 
 def test_what_is_not_there_is_refused(data):

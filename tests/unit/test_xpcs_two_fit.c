@@ -144,12 +144,40 @@ static void the_product_is_known_where_f0_and_f2_are_not(void **state)
     two_close(&f);
 }
 
+// Threads and chunks change no bit.
+static void threads_and_chunks_change_nothing(void **state)
+{
+    (void)state;
+    double theta[3][P], chi2[3];
+    for (int k = 0; k < 3; k++) {
+        two_fit f = two_open(k == 0 ? 1 : 3);
+        double *start = golden_f64(f.ctx, FIT, "start_theta", NULL);
+        f.config.start = start;
+        f.config.n_start = 1;
+        f.config.uncertainty = 0;
+        f.config.strategy = k == 2 ? 4 : 0; // streaming
+        f.config.chunk_tiles = k == 2 ? 16 : 0;
+        tess_xpcs_result *result = run(&f);
+        const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
+        memcpy(theta[k], info->theta, sizeof theta[k]);
+        chi2[k] = info->chi2;
+        tess_xpcs_result_destroy(result);
+        free(start);
+        two_close(&f);
+    }
+    for (int k = 1; k < 3; k++) {
+        assert_memory_equal(theta[0], theta[k], sizeof theta[0]);
+        assert_memory_equal(&chi2[0], &chi2[k], sizeof chi2[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_golden_fit_from_its_start),
         cmocka_unit_test(the_golden_fit_from_the_data),
         cmocka_unit_test(the_product_is_known_where_f0_and_f2_are_not),
+        cmocka_unit_test(threads_and_chunks_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
