@@ -1,12 +1,13 @@
 // RANSAC on the CPU: 12 channels of one epoch are a block, the last ones 4 or 8.
 //
 // For each channel and sample 50 subsets of a quarter of the channels make as many predictions: 50
-// times C / 4 products, and 480 minima and maxima for their median. A Neoverse N1 does four of
-// either in a cycle: 220, 320 and 520 cycles for 32, 64 and 128 channels, of which it reaches 65,
-// 70 and 74 %. The original takes 3400, 4000 and 5700 cycles there, at most 15, 12 and 11 times
-// this floor. Predictions in f32 with the number of their subset in the last bits, and only the
-// middle ones again in f64, had the same bits; they took as long with 128 channels and 15 % less
-// with 64: most of what they saved went into the sums of single samples.
+// times C / 4 products, and 480 minima and maxima for their median. In f64 a Neoverse N1 does four
+// of either in a cycle and takes 345, 466 and 701 cycles for 32, 64 and 128 channels. By way of f32
+// (ransac_quick.c) it does eight of them, and two predictions in f64 besides, whose every product
+// is a cycle of loads: 136, 202 and 334 cycles, of which it reaches 50, 55 and 59 % (273, 364 and
+// 569 cycles). What is missing most are the weights of the two: each row is used about once, and
+// comes from the second cache. Fetching them ahead gained nothing. The original takes 3300, 3900
+// and 5700 cycles.
 #include "stage/autoreject_ransac.h"
 
 #include "backend/cpu/autoreject/ransac_quick.h"
