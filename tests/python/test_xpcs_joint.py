@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 from pathlib import Path
@@ -172,29 +173,28 @@ def test_fixed_parameters_stay() -> None:
 
 
 def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
-    data = members(n_frame=160)
+    data = members(n_frame=700)
     whole = joint(data, power="D0")
-    calls = 0
+    stopped = []
+    for limit in (1, 4, 10):  # after a member's own fit, and between evaluations of all
 
-    def stop(_: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls > limit:
-            raise KeyboardInterrupt
+        def stop(p: tessera.Progress, limit: int = limit) -> None:
+            if p.stage == "xpcs.joint" and p.done > limit:
+                stopped.append(p.done)
+                raise KeyboardInterrupt
 
-    n_stop = 0
-    for limit in (0, 1, 2, 4):
-        calls = 0
         folder = tmp_path / str(limit)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             joint(data, power="D0", checkpoint=folder, checkpoint_every=0, progress=stop, threads=1)
-        except KeyboardInterrupt:
-            n_stop += 1
-            again = joint(data, power="D0", checkpoint=folder)
-            assert again.theta.tobytes() == whole.theta.tobytes()
-            assert again.covariance.tobytes() == whole.covariance.tobytes()
-            assert not list(folder.glob("*.ckpt"))
-    assert n_stop >= 2
+            continue
+        assert list(folder.glob("*.ckpt"))
+        again = joint(data, power="D0", checkpoint=folder)
+        assert again.resumed
+        assert again.theta.tobytes() == whole.theta.tobytes()
+        assert again.covariance.tobytes() == whole.covariance.tobytes()
+        assert again.n_evaluation == whole.n_evaluation
+        assert not list(folder.glob("*.ckpt"))
+    assert len(stopped) >= 2
 
 
 def test_a_checkpoint_of_other_ties_is_refused(tmp_path: Path) -> None:
