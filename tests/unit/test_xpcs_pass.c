@@ -50,6 +50,42 @@ static void leaves_are_added_as_a_counter_counts(void **state)
     assert_int_equal(tess_xp_tree_levels(7), 3);
 }
 
+// Ranges of several ranks, cut anywhere and pushed in pieces of any length, make up the same tree.
+static void shares_are_parts_of_the_tree(void **state)
+{
+    (void)state;
+    enum { N_SUM = 2, MOST = 300, MANY = 200 };
+    static double leaves[MOST][N_SUM], levels[2][9 * N_SUM], pieces[24 * N_SUM];
+    for (int i = 0; i < MOST * N_SUM; i++) {
+        leaves[i / N_SUM][i % N_SUM] = naive_uniform(-1, 1) * pow(10, naive_uniform(-8, 8));
+    }
+    for (int turn = 0; turn < MANY; turn++) {
+        const int64_t n = 1 + (int64_t)naive_uniform(0, MOST);
+        tess_xp_tree want = {.sums = levels[0], .n_sum = N_SUM};
+        tess_xp_tree got = {.sums = levels[1], .n_sum = N_SUM};
+        tess_xp_share share = {.sums = pieces, .n_sum = N_SUM};
+        double sums[2][N_SUM];
+        assert_true(tess_xp_share_pieces(n) <= 24);
+        for (int64_t begin = 0, end; begin < n; begin = end) {
+            end = begin + 1 + (int64_t)naive_uniform(0, (double)(n - begin));
+            tess_xp_share_begin(&share, begin);
+            for (int64_t i = begin; i < end; i++) {
+                memcpy(sums[0], leaves[i], sizeof sums[0]);
+                tess_xp_share_push(&share, sums[0], 1);
+                tess_xp_tree_push(&want, sums[0], 1);
+            }
+            assert_int_equal(share.n_piece, tess_xp_count_stretches(begin, end - begin));
+            for (int64_t k = 0; k < share.n_piece; k++) {
+                assert_int_equal(share.length[k], tess_xp_stretch(got.n_leaf, end - got.n_leaf));
+                tess_xp_tree_push(&got, pieces + k * N_SUM, share.length[k]);
+            }
+        }
+        tess_xp_tree_total(&want, sums[0]);
+        tess_xp_tree_total(&got, sums[1]);
+        assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+    }
+}
+
 // Leaves that a device sums in stretches, cut anywhere, end in the bits of one after the other.
 static void stretches_are_parts_of_the_tree(void **state)
 {
@@ -358,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_are_added_as_a_counter_counts),
+        cmocka_unit_test(shares_are_parts_of_the_tree),
         cmocka_unit_test(stretches_are_parts_of_the_tree),
         cmocka_unit_test(interrupted_passes_go_on_to_the_same_bits),
         cmocka_unit_test(stretches_of_a_chunk_change_no_bit),
