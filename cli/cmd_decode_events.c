@@ -3,6 +3,7 @@
 #include "decode.h"
 #include "job.h"
 #include "paths.h"
+#include "ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -317,13 +318,16 @@ static int finish(cli *c, decode_job *j, tess_decode_events *events)
     CLI_TRY(find_finished(c, j, events, &has_table));
     if (!j->was_finished) {
         CLI_TRY(compute(c, j, events));
+        if (!ranks_is_first()) {
+            return 0;
+        }
         if (!has_table) {
             CLI_CALL(
                 tess_decode_events_save(c->ctx, events, c->values.output, c->values.overwrite));
         }
         CLI_TRY(write_report(c, j, events));
     }
-    if (c->values.checkpoint && access(c->values.checkpoint, F_OK) == 0) {
+    if (ranks_is_first() && c->values.checkpoint && access(c->values.checkpoint, F_OK) == 0) {
         CLI_CALL(tess_checkpoint_clear(c->ctx, c->values.checkpoint));
     }
     return 0;

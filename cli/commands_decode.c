@@ -208,7 +208,7 @@ static const cli_command commands[] = {
      .min_operand = 1,
      .max_operand = 1,
      .operand_roles = {PATH_READ},
-     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT | CLI_RANKS,
      OWN_OPTIONS(decode_events_options),
      .params = {tess_decode_events_params, tess_decode_model_params, tess_decode_environment_params,
                 tess_decode_encoding_params, tess_decode_detector_params},

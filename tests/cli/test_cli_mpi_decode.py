@@ -77,3 +77,29 @@ def test_a_result_in_the_way_is_said_once(recording):
     result = mpirun(recording, 3, *RUN, "-o", "there")
     assert result.returncode != 0
     assert "exists" in result.stderr
+
+
+def test_shuffles_of_events(recording):
+    """Tables but for their first line, the provenance; then one that was stopped goes on."""
+    folder = recording.directory
+    counts = ["--electrodes", "4", "--encoding-spikes", "3000", "--decoding-spikes", "4000"]
+    made = recording("decode", "simulate", "day-1d", "-o", "ev.npz", "--time-bins", "20000",
+                     *counts, "-q")
+    assert made.returncode == 0, made.stderr
+    words = ["decode", "events", "ev.npz", "--shuffles", "41", "--threads", "1"]
+    one = recording(*words, "-o", "one.csv")
+    assert one.returncode == 0, one.stderr
+    want = (folder / "one.csv").read_text().splitlines()[1:]
+    assert len(want) > 5
+    for n_rank in (2, 5):
+        result = mpirun(recording, n_rank, *words, "-o", f"r{n_rank}.csv")
+        assert result.returncode == 0, result.stderr
+        assert (folder / f"r{n_rank}.csv").read_text().splitlines()[1:] == want
+        assert result.stdout.count("shuffle time") == 1
+    kept = [*words, "--checkpoint", "tests", "--checkpoint-every", "0", "--resume", "-o", "go.csv"]
+    stopped = mpirun(recording, 3, *kept, "--time-limit", "0.01")
+    assert stopped.returncode in (0, 2, 75), stopped.stderr
+    result = mpirun(recording, 2, *kept)
+    assert result.returncode == 0, result.stderr
+    assert (folder / "go.csv").read_text().splitlines()[1:] == want
+    assert not (folder / "tests").exists()

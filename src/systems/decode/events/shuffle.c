@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/comm.h"
 
 #include <string.h>
 
@@ -57,8 +58,9 @@ static tess_status choose_kinds(tess_de_shuffle *t)
     return TESS_OK;
 }
 
-// One kind of a batch: some shuffles at a time, so that a stop is noticed in between.
-static tess_status run_stage(tess_de_shuffle *t, const tess_de_events_batch *batch, int32_t k,
+// This rank's shuffles of one kind of a batch: some at a time, so that a stop is noticed in
+// between.
+static tess_status run_share(tess_de_shuffle *t, const tess_de_events_batch *batch, int32_t k,
                              tess_blocks *scratch, double *scores)
 {
     const int64_t n = t->n_shuffle;
@@ -72,8 +74,10 @@ static tess_status run_stage(tess_de_shuffle *t, const tess_de_events_batch *bat
     if (!args.scores) {
         return TESS_E_MEMORY;
     }
-    for (int64_t first = 0; first < n; first += most) {
-        const int64_t count = n - first < most ? n - first : most;
+    const tess_comm_range own = tess_comm_share_of(t->model.ctx, n);
+    const int64_t told = t->n_told;
+    for (int64_t first = own.begin; first < own.end; first += most) {
+        const int64_t count = own.end - first < most ? own.end - first : most;
         args.first_shuffle = first;
         args.n_shuffle = count;
         TESS_TRY(t->is_there ? tess_de_events_there_run(t->there, &args)
@@ -83,11 +87,20 @@ static tess_status run_stage(tess_de_shuffle *t, const tess_de_events_batch *bat
             memcpy(scores + (i * n + first) * N_SCORE, args.scores + i * count * N_SCORE,
                    (size_t)(count * N_SCORE) * sizeof *scores);
         }
-        t->n_told += n_event * count;
+        t->n_told = told + n_event * n * (first + count - own.begin) / (own.end - own.begin);
         tess_de_shuffle_keep(t);
         TESS_TRY(tess_watch_poll(&t->watch, t->n_told, t->n * t->events->info.n_kind * n));
     }
     return TESS_OK;
+}
+
+static tess_status run_stage(tess_de_shuffle *t, const tess_de_events_batch *batch, int32_t k,
+                             tess_blocks *scratch, double *scores)
+{
+    const int64_t told = t->n_told + batch->n_event * t->n_shuffle;
+    const tess_status status = run_share(t, batch, k, scratch, scores);
+    t->n_told = told;
+    return tess_de_shuffle_gather(t, batch->n_event, status, scores);
 }
 
 static tess_status shuffle_batch(tess_de_shuffle *t, const tess_de_events_batch *batch, int32_t k,
@@ -161,8 +174,9 @@ static tess_status shuffle_all(tess_de_shuffle *t)
         const int64_t *index = t->index + at->n_event;
         tess_de_events_batch batch;
         if (at->n_batch == 0) {
-            TESS_TRY(tess_de_events_batch_size(&t->model, table, index, t->n - at->n_event,
-                                               t->n_shuffle, &at->n_batch));
+            const tess_status chosen = tess_de_events_batch_size(
+                &t->model, table, index, t->n - at->n_event, t->n_shuffle, &at->n_batch);
+            TESS_TRY(tess_de_shuffle_agree(t, chosen));
         }
         TESS_TRY(tess_de_events_batch_open(&t->model, table, index, at->n_batch, &batch));
         const tess_status status = shuffle_kinds(t, &batch);

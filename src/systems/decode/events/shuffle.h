@@ -2,6 +2,7 @@
 // What is kept are the kinds that are done: an event of seconds takes minutes by each.
 //
 //   shuffle.c           batches, kinds, the stage
+//   shuffle_ranks.c     shuffles that several ranks divide
 //   shuffle_tables.c    what comes of the shuffles: p, q, shares, how scores spread
 //   shuffle_work.c      checkpoints: what a stopped test goes on from
 #ifndef TESS_SYSTEMS_DECODE_EVENTS_SHUFFLE_H
@@ -38,7 +39,7 @@ typedef struct tess_de_shuffle {
     tess_de_shuffle_position at;
     int64_t n_kept; // shuffles of what is in a checkpoint, as tess_de_shuffle_done() counts
     tess_watch watch;
-    int64_t n_told; // shuffles done
+    int64_t n_told; // shuffles done; an own part of several ranks stands for all of them
     tess_identity id;
     tess_work work;
 } tess_de_shuffle;
@@ -54,6 +55,15 @@ void tess_de_shuffle_judge(const tess_de_shuffle *test, int64_t at, int32_t kind
 void tess_de_shuffle_join(tess_de_shuffle *test, int32_t kind);
 // q and shares, after the last batch.
 TESS_MUST_CHECK tess_status tess_de_shuffle_finish(tess_de_shuffle *test);
+
+// --- shuffle_ranks.c ---
+
+// The batch that rank 0 chose: what fits differs from machine to machine.
+TESS_MUST_CHECK tess_status tess_de_shuffle_agree(tess_de_shuffle *test, tess_status status);
+// scores [n_event][n_shuffle][N_SCORE], of which each rank has its share of the shuffles: all of
+// them. status: how this rank fared.
+TESS_MUST_CHECK tess_status tess_de_shuffle_gather(const tess_de_shuffle *test, int64_t n_event,
+                                                   tess_status status, double *scores);
 
 // --- shuffle_work.c ---
 
