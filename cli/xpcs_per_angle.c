@@ -3,6 +3,7 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "ranks.h"
 #include "signals.h"
 
 #include <tessera/io.h>
@@ -91,7 +92,7 @@ static int fit_angle(angles *s, int64_t angle, const char *folder)
     CLI_TRY(xpcs_status(s->c, j,
                         tess_xpcs_fit(s->c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
     take_fit(s, &s->rows[angle]);
-    return xpcs_write_results(s->c, j, folder);
+    return ranks_is_first() ? xpcs_write_results(s->c, j, folder) : 0;
 }
 
 // An angle that cannot be fitted is told in its row, and the others are fitted.
@@ -297,11 +298,27 @@ static int print_json(const angles *s)
     return code;
 }
 
+static int tell_all(const angles *s)
+{
+    if (!ranks_is_first()) {
+        return 0;
+    }
+    CLI_TRY(save_table(s));
+    CLI_TRY(save_page(s));
+    if (s->c->values.json) {
+        return print_json(s);
+    }
+    if (!s->c->values.quiet) {
+        print_lines(s);
+    }
+    return 0;
+}
+
 static int fit_all(angles *s)
 {
     const char *report = s->c->values.report;
 
-    if (mkdir(s->folder, 0777) != 0 && errno != EEXIST) {
+    if (ranks_is_first() && mkdir(s->folder, 0777) != 0 && errno != EEXIST) {
         return console_fail(73, "-o %s: %s", s->folder, strerror(errno));
     }
     for (int64_t a = 0; a < s->n; a++) {
@@ -310,13 +327,7 @@ static int fit_all(angles *s)
         s->c->values.report = report;
         CLI_TRY(code);
     }
-    CLI_TRY(save_table(s));
-    CLI_TRY(save_page(s));
-    if (s->c->values.json) {
-        CLI_TRY(print_json(s));
-    } else if (!s->c->values.quiet) {
-        print_lines(s);
-    }
+    CLI_TRY(tell_all(s));
     return s->n_failed > 0 ? console_fail(65, "%lld of %lld angles were not fitted",
                                           (long long)s->n_failed, (long long)s->n)
                            : 0;

@@ -243,6 +243,11 @@ static const char *const names_of_losses[] = {"linear", "soft_l1", "huber", "cau
 
 static tess_status check_noise(const tess_xp_problem *p)
 {
+    // Its fields have phases, and noise of c2 knows those, not their moduli alone.
+    if (p->model.mode == TESS_XPCS_TWO_COMPONENT) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames is not there for mode two_component; use "
+                                 "uncertainty block_bootstrap");
+    }
     if (p->config.loss != TESS_XPCS_LOSS_LINEAR) {
         TESS_FAIL(TESS_E_CONFIG, "noise: frames goes with loss linear alone, not with %s",
                   names_of_losses[p->config.loss]);

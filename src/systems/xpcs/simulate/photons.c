@@ -125,6 +125,11 @@ static tess_status put_angle(counting *c, const uint8_t *is_bad, tess_xpcs_data 
 
 static tess_status check_settings(const tess_xpcs_simulation *s, const tess_xp_angle *angles)
 {
+    if (s->model.mode == TESS_XPCS_TWO_COMPONENT) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "speckle: not there for mode two_component, whose fields have "
+                  "phases; simulate without");
+    }
     if (s->n_frame > TESS_XP_SPECKLE_FRAMES) {
         TESS_FAIL(TESS_E_RANGE, "n_frame: %lld; speckle is made for at most %d frames",
                   (long long)s->n_frame, (int)TESS_XP_SPECKLE_FRAMES);
