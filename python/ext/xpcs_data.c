@@ -315,6 +315,66 @@ static PyObject *data_rows(PyObject *module, PyObject *const *args, Py_ssize_t n
     return (PyObject *)out;
 }
 
+// Copies of the curves: tau, age, and a row for every angle and window of g2, error and n_pair.
+static PyObject *show_g2(const core_state *state, const tess_xpcs_g2_info *i)
+{
+    const int64_t n_curve = i->n_angle * i->n_window;
+    core_array *arrays[5] = {
+        xpcs_reals(state, i->n_lag, -1), xpcs_reals(state, i->n_window + 1, -1),
+        xpcs_reals(state, n_curve, i->n_lag), xpcs_reals(state, n_curve, i->n_lag),
+        xpcs_reals(state, n_curve, i->n_lag)};
+    PyObject *answer = NULL;
+    if (arrays[0] && arrays[1] && arrays[2] && arrays[3] && arrays[4]) {
+        const size_t bytes = (size_t)(n_curve * i->n_lag) * sizeof(double);
+        double *pairs = arrays[4]->view.data;
+        memcpy(arrays[0]->view.data, i->tau, (size_t)i->n_lag * sizeof(double));
+        memcpy(arrays[1]->view.data, i->age, (size_t)(i->n_window + 1) * sizeof(double));
+        memcpy(arrays[2]->view.data, i->g2, bytes);
+        memcpy(arrays[3]->view.data, i->error, bytes);
+        for (int64_t k = 0; k < n_curve * i->n_lag; k++) {
+            pairs[k] = (double)i->n_pair[k]; // below 2^53
+        }
+        answer = PyTuple_Pack(5, (PyObject *)arrays[0], (PyObject *)arrays[1],
+                              (PyObject *)arrays[2], (PyObject *)arrays[3], (PyObject *)arrays[4]);
+    }
+    for (int k = 0; k < 5; k++) {
+        Py_XDECREF((PyObject *)arrays[k]);
+    }
+    return answer;
+}
+
+static PyObject *one_time(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                          PyObject *keywords)
+{
+    static const char *const names[] = {"context", "data", "n_window", "per_level", "progress"};
+    static const core_signature signature = {"xpcs_g2", names, 5, 5, 4};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[5];
+    tess_xpcs_g2_config config;
+    tess_xpcs_g2_config_init(&config, sizeof config);
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    tess_xpcs_data *data =
+        context ? core_handle_get(state, values[1], &core_xpcs_data_class) : NULL;
+    if (!data || core_to_int(state, values[2], "n_window", 1, INT32_MAX, &config.n_window) < 0 ||
+        core_to_int(state, values[3], "per_level", 0, INT32_MAX, &config.per_level) < 0) {
+        return NULL;
+    }
+    PyObject *answer = NULL;
+    core_call call;
+    if (core_call_begin(&call, state, context, values[4]) == 0) {
+        tess_xpcs_g2 *g2 = NULL;
+        const tess_status status = tess_xpcs_g2_compute(context->handle, data, &config, &g2);
+        if (core_call_end(&call, status) == 0) {
+            answer = show_g2(state, tess_xpcs_g2_get_info(g2));
+        }
+        tess_xpcs_g2_destroy(g2);
+    }
+    return answer;
+}
+
 // Contrast and offset, or sigma: one or two vectors with a value for every angle.
 static PyObject *per_angle(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                            PyObject *keywords, int is_sigma)
@@ -482,6 +542,8 @@ PyMethodDef core_xpcs_data_methods[] = {
     {"xpcs_data_info", data_info, METH_O, "What a data set is."},
     {"xpcs_data_rows", CORE_METHOD(data_rows), METH_FASTCALL | METH_KEYWORDS,
      "Rows of an angle's matrix."},
+    {"xpcs_g2", CORE_METHOD(one_time), METH_FASTCALL | METH_KEYWORDS,
+     "One-time correlations: tau, age, g2, errors, numbers of pairs."},
     {"xpcs_scaling", CORE_METHOD(scaling), METH_FASTCALL | METH_KEYWORDS,
      "Contrast and offset by quantiles."},
     {"xpcs_sigma", CORE_METHOD(sigma), METH_FASTCALL | METH_KEYWORDS,

@@ -38,7 +38,7 @@ MAIN = {
     """,
     "xpcs": """
         ConfigManager Data Data.from_arrays Data.from_dict Result Settings accumulate
-        estimate_sigma fit fit_nlsq_jax grids inspect load model model_pairs parameters plan
+        estimate_sigma fit fit_nlsq_jax g2 grids inspect load model model_pairs parameters plan
         quantile_scaling simulate simulate_file template
     """,
 }

@@ -26,7 +26,7 @@ from tessera.xpcs._compat import (
     fit_nlsq_jax,
 )
 from tessera.xpcs._config import Settings, template
-from tessera.xpcs._data import Data, estimate_sigma, inspect, load, quantile_scaling
+from tessera.xpcs._data import G2, Data, estimate_sigma, g2, inspect, load, quantile_scaling
 from tessera.xpcs._device import (
     benchmark_device_performance,
     configure_optimal_device,
@@ -54,6 +54,7 @@ _LATER = {
 _PARTS = ("data", "core", "optimization", "config", "device", "cli", "viz", "io", "utils")
 
 __all__ = [
+    "G2",
     "ConfigManager",
     "Data",
     "JointResult",
@@ -72,6 +73,7 @@ __all__ = [
     "fit_joint",
     "fit_nlsq",
     "fit_nlsq_jax",
+    "g2",
     "get_device_status",
     "get_package_info",
     "grids",

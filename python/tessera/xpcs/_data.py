@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tessera.xpcs._dicts import FileFacts, LoaderDict
     from tessera.xpcs._keywords import DataKeywords, LoadKeywords
 
-__all__ = ["Data", "estimate_sigma", "inspect", "load", "quantile_scaling"]
+__all__ = ["G2", "Data", "estimate_sigma", "g2", "inspect", "load", "quantile_scaling"]
 
 # The original's other names, for scripts that call its solver themselves.
 _DIRECT_NAMES = {"g2": "c2_exp", "phi": "phi_angles_list", "q": "wavevector_q_list"}
@@ -585,3 +585,58 @@ def estimate_sigma(data: Data) -> Floats:
     """
     with Session() as context:
         return np.asarray(_core.xpcs_sigma(context, data._handle))
+
+
+class G2(NamedTuple):
+    """One-time correlations of :func:`g2`.
+
+    Attributes
+    ----------
+    tau : ndarray, shape (n_lag,)
+        Lags in s; of a bin the mean of its lags.
+    age : ndarray, shape (n_window + 1,)
+        Edges of the windows of age in s.
+    g2, error : ndarray, shape (n_angle, n_window, n_lag)
+        Means over pairs of frames, and their standard errors as if pairs were independent; NaN
+        where there are too few.
+    n_pair : ndarray of int, shape (n_angle, n_window, n_lag)
+        How many there are.
+    """
+
+    tau: Floats
+    age: Floats
+    g2: Floats
+    error: Floats
+    n_pair: npt.NDArray[np.int64]
+
+
+def g2(data: Data, *, windows: int = 1, multi_tau: int = 0) -> G2:
+    """Take one-time correlations from two-time ones: means over the pairs of a lag.
+
+    Parameters
+    ----------
+    data : Data
+        The correlations.
+    windows : int
+        Equal parts of the age, the mean of both times, with curves of their own.
+    multi_tau : int
+        Lags 1 to twice this one by one, then as many bins of 2, 4, 8 .. frames; 0: every lag.
+
+    Returns
+    -------
+    G2
+        Lags, curves and errors.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> tx.g2(data, multi_tau=8).g2.shape
+    (2, 1, 26)
+    """
+    with Session() as context:
+        found = _core.xpcs_g2(context, data._handle, windows, multi_tau)
+    tau, age, values, error, n_pair = (np.asarray(part) for part in found)
+    shape = (-1, windows, len(tau))
+    pairs = n_pair.reshape(shape).astype(np.int64)
+    return G2(tau, age, values.reshape(shape), error.reshape(shape), pairs)
