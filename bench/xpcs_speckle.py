@@ -7,6 +7,7 @@ from tessera import xpcs
 SETUP = {"gap": 2e6, "dt": 0.1}
 STATIC = {"D0": 3e4, "alpha": -0.3, "D_offset": 0.0}
 SLOW = {"D0": 1e4, "alpha": -0.3, "D_offset": 0.0}
+BRIGHT = {"D0": 2e4, "alpha": -0.3, "D_offset": 0.0}
 FLOW = {
     "D0": 2e4,
     "alpha": -0.3,
@@ -21,7 +22,7 @@ FLOW = {
 CASES = {
     "speckle-static": (STATIC, {"n_angle": 3, "n_frame": 81, "photons": 0.5, "n_pixel": 2000}),
     "speckle-slow": (SLOW, {"n_angle": 3, "n_frame": 81, "photons": 1.0, "n_pixel": 2000}),
-    "speckle-bright": (STATIC, {"n_angle": 3, "n_frame": 81, "photons": 5.0, "n_pixel": 1000}),
+    "speckle-bright": (BRIGHT, {"n_angle": 3, "n_frame": 81, "photons": 5.0, "n_pixel": 1000}),
     "speckle-flow": (FLOW, {"n_angle": 4, "n_frame": 61, "photons": 0.5, "n_pixel": 2000}),
 }
 
@@ -35,7 +36,7 @@ def try_case(task):
         truth,
         mode=mode,
         speckle=True,
-        contrast=0.25,
+        contrast=0.25 if len(truth) == 3 else 0.3,
         seed=seed,
         dtype="f64",
         threads=1,

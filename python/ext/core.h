@@ -285,6 +285,7 @@ extern PyMethodDef core_decode_online_methods[];
 extern PyMethodDef core_xpcs_model_methods[];
 extern PyMethodDef core_xpcs_data_methods[];
 extern PyMethodDef core_xpcs_simulate_methods[];
+extern PyMethodDef core_xpcs_compare_methods[];
 extern PyMethodDef core_document_methods[];
 extern PyMethodDef core_xpcs_settings_methods[];
 extern PyMethodDef core_xpcs_fit_methods[];

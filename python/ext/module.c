@@ -57,6 +57,7 @@ static int module_exec(PyObject *module)
         core_xpcs_model_methods,
         core_xpcs_data_methods,
         core_xpcs_simulate_methods,
+        core_xpcs_compare_methods,
         core_document_methods,
         core_xpcs_settings_methods,
         core_xpcs_fit_methods,

@@ -831,6 +831,17 @@ def xpcs_accumulate(
     level: int = 3,
     progress: _ProgressFn | None = None,
 ) -> dict[str, Array]: ...
+def xpcs_compare(
+    context: Context,
+    data: Handle,
+    models: str,
+    model: _Options,
+    options: _Options | None = None,
+    progress: _ProgressFn | None = None,
+    *,
+    path: _Path | None = None,
+    overwrite: bool = False,
+) -> list[dict[str, Any]]: ...
 def xpcs_sample(
     context: Context,
     data: Handle,

@@ -19,6 +19,7 @@ from typing import Any
 
 from tessera import __version__
 from tessera.xpcs._arguments import parameters
+from tessera.xpcs._compare import compare_models
 from tessera.xpcs._compat import (
     NLSQWrapper,
     OptimizationResult,
@@ -67,6 +68,7 @@ __all__ = [
     "accumulate",
     "benchmark_device_performance",
     "combine",
+    "compare_models",
     "configure_optimal_device",
     "estimate_sigma",
     "fit",

@@ -42,12 +42,6 @@ static tess_status read_configs(tess_xp_sampler *s, const tess_xpcs_fit_config *
     }
     TESS_TRY(tess_params_check(tess_xpcs_sample_params(), &s->config));
     TESS_TRY(settle_config(&s->config));
-    if (s->fit_config.noise == 1) {
-        TESS_FAIL(TESS_E_CONFIG,
-                  "noise: frames is for errors of fits; the posterior takes points as independent, "
-                  "so that its intervals would be too short: fit without drawing, or draw with "
-                  "noise independent");
-    }
     return tess_params_check(tess_xpcs_fit_params(), &s->fit_config);
 }
 
@@ -60,6 +54,12 @@ static tess_status check_fit(const tess_xp_sampler *s)
                   "give the fit of these",
                   (long long)s->fit->n_angle, (long long)s->fit->n_frame,
                   (long long)s->data->info.n_angle, (long long)s->data->info.n_frame);
+    }
+    if (s->fit_config.noise == 1 || s->fit->noise_photons > 0) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "noise: frames is for errors of fits; the posterior takes points as independent, "
+                  "so that its intervals would be too short: fit without drawing, or draw from a "
+                  "fit with noise independent");
     }
     if (s->fit->loss != TESS_XPCS_LOSS_LINEAR) {
         TESS_FAIL(TESS_E_ARGUMENT, "fit: of a robust loss, whose noise is not normal; fit with "

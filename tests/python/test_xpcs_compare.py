@@ -1,0 +1,60 @@
+"""Models of the same data, weighed from Python; errors for noise that frames share."""
+
+import json
+
+import pytest
+
+import tessera
+from tessera import xpcs
+
+STATIC = ["static_isotropic", "static_anisotropic"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return xpcs.simulate(
+        mode="static_anisotropic", n_angle=3, n_frame=31, dt=0.1, gap=2e6, contrast_scatter=0.3
+    )
+
+
+def test_the_right_model_is_the_best(data, tmp_path):
+    path = tmp_path / "m.json"
+    rows = xpcs.compare_models(data, STATIC, method="laplace", n_draw=200, path=path)
+    assert [row["model"] for row in rows] == STATIC
+    assert rows[1]["verdict"] == "the best"
+    assert rows[1]["log_bayes_factor"] == 0
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+    written = json.loads(path.read_text())["models"]
+    assert [row["log_evidence"] for row in written] == [row["log_evidence"] for row in rows]
+    with pytest.raises(tessera.Error, match="exists"):
+        xpcs.compare_models(data, STATIC[:1], method="laplace", n_draw=200, path=path)
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "words"),
+    [
+        (["nope"], {}, "models: 'nope'"),
+        ([], {}, "none"),
+        (STATIC[:1] * 2, {}, "twice"),
+        (STATIC, {"mode": "static_isotropic"}, "named by models"),
+        (STATIC, {"method": "consensus"}, "nuts or laplace"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(data, models, options, words):
+    with pytest.raises(tessera.Error, match=words):
+        xpcs.compare_models(data, models, **options)
+
+
+def test_speckle_has_longer_intervals_than_its_points_say():
+    truth = {"D0": 3e4, "alpha": -0.3, "D_offset": 0.0}
+    made = xpcs.simulate(
+        truth, mode="static_anisotropic", n_angle=2, n_frame=31, speckle=True, photons=3.0,
+        n_pixel=500, dt=0.1, gap=2e6,
+    )  # fmt: skip
+    options = {"mode": "static_anisotropic", "start": truth, "n_start": 1, "fixed": ["D_offset"]}
+    plain = xpcs.fit(made, **options)
+    shared = xpcs.fit(made, noise="frames", **options)
+    for name in ("D0", "alpha"):
+        assert shared.physical_uncertainties[name] > 1.5 * plain.physical_uncertainties[name]
+    with pytest.raises(tessera.Error, match="noise: frames"):
+        xpcs.sample(shared, n_draw=10)
