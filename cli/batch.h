@@ -39,6 +39,7 @@ typedef struct batch_job {
     batch_words run;  // what the job, or each of its tasks, runs
     batch_words join; // what a last job runs when the tasks are done; empty: nothing
     int join_anyway;  // also if a task failed
+    int gathers;      // what the tasks wrote is put together first
     char **values;    // of the tasks, owned; NULL: one job, or parts by number
     int64_t n_task;   // 0: no array
     char name[64];

@@ -65,6 +65,19 @@ static void print_values(FILE *file, const batch_job *job, const char *indent)
     fprintf(file, ")\n%svalue=${values[$task]}\n", indent);
 }
 
+// The same names for all tasks are of the group, and made anew.
+static void print_gather(FILE *file, const batch_job *job)
+{
+    if (job->gathers) {
+        fputs("    out=", file);
+        text_print_word(file, job->inner->values.output);
+        fputs("\n"
+              "    mkdir -p -- \"$out\" && cp -a -- \"$work\"/parts/*/. \"$out\"/ || exit 73\n"
+              "    rm -rf -- \"$work/parts\"\n",
+              file);
+    }
+}
+
 // A folder for each process: they run at the same time.
 void batch_print_step(FILE *file, const batch_job *job)
 {
@@ -76,6 +89,7 @@ void batch_print_step(FILE *file, const batch_job *job)
     if (has_join) {
         fputs("if [ \"$step\" = join ]; then\n", file);
         fputs(has_folder ? "    own=$work/join\n" : "", file);
+        print_gather(file, job);
         print_command(file, &job->join, indent);
         fputs("else\n", file);
     }

@@ -88,17 +88,22 @@ static int make_shards(batch_job *job)
     return 0;
 }
 
-// The group's report is of all subjects, and made when they are done; a recording that cannot be
-// used does not keep the others out of it.
+// A study's folder takes one run at a time: each task has its own, and the last job puts them
+// together and reports on the group. A recording that cannot be used keeps nobody out of it.
 static int make_subjects(batch_job *job)
 {
+    char text[PATH_MAX + 32];
+
     if (!is_command(job, "autoreject study")) {
         return cli_usage_error(job->c, "--per-subject is of 'autoreject study'");
     }
     CLI_TRY(batch_find_subjects(job));
     copy_words(&job->run, &job->join);
     batch_add(&job->run, "--subjects={}", 1);
+    snprintf(text, sizeof text, "--output=%s/parts/{}", job->work);
+    batch_add(&job->run, text, 1);
     job->join_anyway = 1;
+    job->gathers = 1;
     return 0;
 }
 
@@ -136,7 +141,6 @@ static int check_apart(const batch_job *job)
 {
     const cli_values *v = &job->inner->values;
     const cli_command *command = job->inner->command;
-    const int is_shared = is_command(job, "autoreject study"); // a place for each recording
 
     if (v->checkpoint && !is_valued(job, v->checkpoint)) {
         return cli_usage_error(job->c,
@@ -144,7 +148,7 @@ static int check_apart(const batch_job *job)
                                "or with --each put {} into it",
                                v->checkpoint);
     }
-    if (is_shared || job->config.shards > 0) {
+    if (job->join.n_word > 0) { // a folder for each
         return 0;
     }
     if (v->output ? !is_valued(job, v->output) : command->output_role == PATH_INTO) {

@@ -121,6 +121,7 @@ def make_program(folder, name, text):
 def called(tessera, tmp_path):
     """called(script, variables): what programs of the names in bin/ were called with."""
     make_program(tmp_path / "bin", "tessera", '#!/bin/bash\nprintf "%s\\0" "$@" >>words\n')
+    make_program(tmp_path / "bin", "sleep", "#!/bin/bash\n[ \"$1\" = 300 ] || exec /bin/sleep $1\n")
     for name in ("sbatch", "qsub", "scontrol"):
         make_program(tmp_path / "bin", name, f'#!/bin/bash\necho "{name} $*" >>calls\necho 7\n')
 
@@ -291,8 +292,11 @@ def test_a_study_by_subjects(tessera, tmp_path, called):
     text = script(tessera, "slurm", "--per-subject", "--cpus-per-task", "1", *study, "-o", "parts")
     assert [c.split() for c in called(text)[1]][0][2] == "--array=0-2"
     assert "--dependency=afterany:7" in called(text)[1][1]
-    for task in range(3):
-        called(text, "part", SLURM_ARRAY_TASK_ID=str(task))
+    (tmp_path / "job.sh").write_text(text)
+    tasks = [subprocess.Popen(["bash", "job.sh", "part"], cwd=tmp_path,
+                              env=tessera.environment | {"SLURM_ARRAY_TASK_ID": str(task)})
+             for task in range(3)]  # at the same time
+    assert [task.wait(timeout=60) for task in tasks] == [0, 0, 0]
     called(text, "join")
     assert tessera(*study, "-o", "whole", "--threads", "1").returncode == 0
     files = {str(p.relative_to(tmp_path / "whole")) for p in (tmp_path / "whole").rglob("*.*")}

@@ -81,12 +81,15 @@ class Slurm:
         limit = time.monotonic() + seconds
         while not self.state(job) <= {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"}:
             assert time.monotonic() < limit, self.facts(job)
-            for task in self.facts(job):
-                if (task["JobState"], task["Reason"]) == ("PENDING", "BeginTime"):
-                    subprocess.run(["scontrol", "update", f"JobId={task['JobId']}",
-                                    "StartTime=now"], env=self.environment, check=False)
+            self.hurry(job)
             time.sleep(0.2)
         return self.state(job)
+
+    def hurry(self, job):
+        for task in self.facts(job):
+            if (task["JobState"], task["Reason"]) == ("PENDING", "BeginTime"):
+                subprocess.run(["scontrol", "update", f"JobId={task['JobId']}", "StartTime=now"],
+                               env=self.environment, check=False)
 
 
 def start(folder, environment):
