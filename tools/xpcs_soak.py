@@ -3,9 +3,9 @@
     python tools/xpcs_soak.py [--minutes 60] [--every 2] [--command build/release/bin/tessera]
 
 `./dev soak xpcs` builds what this needs and runs it. Every content a file was closed with is noted
-by inode, size and time; at the end each that stayed for --grace seconds (more on a machine that is
-busy with other things) must have a row of its own, no content two. Exit status 1: something was
-missed or fitted twice.
+by inode, size and time; at the end each that is there must have a row of its own, and so must those
+that vanished when the watch had come to files --grace seconds younger; no content has two. Exit
+status 1: something was missed or fitted twice.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +52,7 @@ class Soak:
     counts: dict = field(default_factory=dict)
     rss: list = field(default_factory=list)
     minutes: float = 0
+    done: dict = field(default_factory=dict)  # key: when its last row was made
     process: subprocess.Popen = None
 
     def __post_init__(self):
@@ -207,17 +209,23 @@ class Soak:
             seconds, part = row["mtime"].split(".")
             key = (int(row["inode"]), int(row["size"]), int(seconds) * 10**9 + int(part))
             found.setdefault(key, []).append(row["status"])
+            self.done[key] = datetime.fromisoformat(row["fitted_at"]).timestamp()
         return found
 
+    def passed_by(self, content, grace):
+        """Whether the watch came to later files, and this one still lay there."""
+        later = (k for k, c in self.contents.items() if c.closed > content.closed + grace)
+        return any(self.done.get(k, content.gone) < content.gone - 1 for k in later)
+
     def missed(self, grace):
-        """Whole files that are there, or stayed for so long, without a row."""
+        """Whole files without a row that are there, or were passed by before they vanished."""
         fitted = self.fitted()
         return [
             c.name
             for k, c in self.contents.items()
             if c.is_whole
-            and c.gone - c.closed > (grace or float("1e300"))
             and "fitted" not in fitted.get(k, [])
+            and (k in self.names.values() or (grace and self.passed_by(c, grace)))
         ]
 
     def judge(self, grace):
@@ -247,7 +255,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--every", type=float, default=2, help="seconds from action to action")
-    parser.add_argument("--grace", type=float, default=20, help="seconds a content must stay")
+    parser.add_argument("--grace", type=float, default=20, help="how much younger, in seconds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--command", default=str(ROOT / "build/release/bin/tessera"))
     args = parser.parse_args()

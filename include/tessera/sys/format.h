@@ -91,7 +91,8 @@ typedef struct tess_format {
     tess_status (*write_many)(const tess_host *host, const char *temporary_path,
                               const tess_format_writer_input *inputs, int64_t n_input);
     /** An attribute of a group or data set: a number in *number, or text in text (cut to fit).
-     *  *kind: 0 none of this name, 1 number, 2 text. NULL: the format has no attributes. */
+     *  *kind: 0 none of this name, 1 number, 2 text; 2 to 16 numbers are a text with spaces between
+     *  them. NULL: the format has no attributes. */
     tess_status (*attribute)(const tess_host *host, const char *path, const char *object,
                              const char *name, int32_t *kind, double *number, char *text,
                              size_t text_capacity);

@@ -88,11 +88,11 @@ typedef struct tess_xpcs_data_info {
     double gap_angstrom; /* 0: unknown */
     int64_t start_frame; /* resolved; 1 for arrays */
     int64_t end_frame;
-    uint64_t bytes;   /* of all tiles */
-    const char *path; /* "" for arrays */
-    const char
-        *layout; /* "aps-u", "aps-legacy", "cache", "txc2", "array", "simulation", "dataset" */
-    const char *notes; /* what a user should know, a sentence per line; "" if nothing */
+    uint64_t bytes;     /* of all tiles */
+    const char *path;   /* "" for arrays */
+    const char *layout; /* "aps-u", "aps-legacy", "chx", "cache", "txc2", "array", "simulation",
+                           "dataset" */
+    const char *notes;  /* what a user should know, a sentence per line; "" if nothing */
     int32_t keep_t0;
     int32_t reserved;
 } tess_xpcs_data_info;
@@ -101,9 +101,9 @@ typedef struct tess_xpcs_data_info {
 TESS_API const tess_xpcs_data_info *tess_xpcs_data_get_info(const tess_xpcs_data *data);
 TESS_API void tess_xpcs_data_destroy(tess_xpcs_data *data);
 
-/** Opens APS-U and APS legacy HDF5, caches (.npz), .txc2, or any data set with c2_path. Read into
- *  memory where the limit allows; else into a temporary .txc2 beside the cache folder. config may
- *  be NULL. */
+/** Opens APS-U, APS legacy and CHX HDF5, caches (.npz), .txc2, or any data set with c2_path. Read
+ * into memory where the limit allows; else into a temporary .txc2 beside the cache folder. config
+ * may be NULL. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
                                                          const tess_xpcs_data_config *config,
                                                          tess_xpcs_data **out);
