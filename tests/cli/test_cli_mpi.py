@@ -46,10 +46,10 @@ def mpirun(tessera, n_rank, *words, **more):
 
 @pytest.fixture(scope="module")
 def data(tessera_at, tmp_path_factory):
-    """A file of eight leaves, and what one process makes of it."""
+    """A file large enough that ranks divide its passes, and what one process makes of it."""
     folder = tmp_path_factory.mktemp("mpi")
     tessera = tessera_at(folder)
-    words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "120"]
+    words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "240"]
     for line in (["xpcs", "simulate", "-o", "s.txc2", *words, "--sigma", "0.004"],
                  [*FIT, "-o", "one"]):
         result = tessera(*line)
@@ -141,7 +141,7 @@ def wait_for_checkpoint(folder, since):
 
 def test_killed_and_stopped_work_goes_on_with_another_number(data):
     """Three ranks, one of which is killed; two, one of which is told to stop; then one process."""
-    long = [*FIT, "--uncertainty", "block_bootstrap", "--n-bootstrap", "250"]
+    long = [*FIT, "--uncertainty", "block_bootstrap", "--n-bootstrap", "150"]
     kept = [*long, "--checkpoint", "work", "--resume", "-o", "kept"]
     often = [*kept, "--threads", "1", "--checkpoint-every", "0"]
     work = data.directory / "work"

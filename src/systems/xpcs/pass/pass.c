@@ -457,11 +457,8 @@ static void begin_leaves(const sets *all)
     pass->end = tess_xp_pass_count(pass);
     pass->first_leaf = 0;
     pass->end_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
-    if (pass->shares) {
-        tess_xp_ranks_begin(pass, all->n);
-        return;
-    }
-    for (int64_t k = 0; k < all->n && pass->next_leaf == 0; k++) {
+    tess_xp_ranks_begin(pass, all->n);
+    for (int64_t k = 0; k < all->n && pass->next_leaf == 0 && !pass->shares; k++) {
         tess_xp_pass_tree(pass, k)->n_leaf = 0;
     }
 }
@@ -494,7 +491,7 @@ static tess_status run_sets(const sets *all, double *sums)
     begin_leaves(all);
     tess_status status = run_own(all);
     tess_span_end(&span, 0, 0);
-    if (pass->shares) {
+    if (pass->own_shares) {
         status = tess_xp_ranks_finish(pass, all->points, all->n, status);
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;

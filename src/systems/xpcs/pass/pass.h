@@ -60,12 +60,14 @@ typedef struct tess_xp_pass {
     tess_xp_grids *more_grids; // [max_set - 1]
     tess_xp_tree *more_trees;  // [max_set - 1]
     tess_blocks blocks;        // of these lists
-    // Several ranks divide the leaves: what this one has of them. NULL: this process is alone.
-    tess_xp_share *shares; // [max_set]
-    bool is_alone;         // as the setup says
-    int64_t first_leaf;    // of the pass at work that this process takes
-    int64_t end_leaf;      // behind the last
-    int64_t first;         // numbers of these among those that are summed
+    // Several ranks divide the leaves: what this one has of them. NULL: this process takes all,
+    // because it is alone or there are so few that ranks would wait for each other longer.
+    tess_xp_share *shares;     // [max_set]
+    tess_xp_share *own_shares; // where they lie; NULL: alone
+    bool is_alone;             // as the setup says
+    int64_t first_leaf;        // of the pass at work that this process takes
+    int64_t end_leaf;          // behind the last
+    int64_t first;             // numbers of these among those that are summed
     int64_t end;
     tess_xp_there there; // what of all this lies on the device
     int64_t leaves_per_chunk;
@@ -135,7 +137,8 @@ int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number);
 size_t tess_xp_ranks_bytes(const tess_xp_pass *pass);
 TESS_MUST_CHECK tess_status tess_xp_ranks_open(tess_xp_pass *pass);
 void tess_xp_ranks_close(tess_xp_pass *pass);
-// The part of this rank, from its beginning: nothing is kept of a pass that was interrupted.
+// The part of this rank, from its beginning: nothing is kept of a pass that was interrupted. A pass
+// over few points is left to every rank, which gets the same bits.
 void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set);
 // The trees from the parts of all ranks. status: of this rank's part; what is returned is the same
 // on all of them.

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+// Points of a pass that are worth an exchange of sums, which takes tens of microseconds at best:
+// so many take a rank hundreds.
+static const int64_t LEAST_POINTS = 50000;
+// Passes of every rank for itself after which they hear of each other all the same.
+static const int64_t MEET_EVERY = 64;
+
 static int64_t pieces_of(const tess_xp_pass *pass)
 {
     return tess_xp_share_pieces(tess_xp_tiles_n_leaf(&pass->data->tiles));
@@ -30,27 +36,39 @@ tess_status tess_xp_ranks_open(tess_xp_pass *pass)
     if (tess_xp_ranks_bytes(pass) == 0) {
         return TESS_OK;
     }
-    pass->shares = tess_heap_alloc_zero(&pass->ctx->heap, tess_xp_ranks_bytes(pass),
-                                        TESS_TAG_GENERAL, "sums of this rank");
-    if (!pass->shares) {
+    pass->own_shares = tess_heap_alloc_zero(&pass->ctx->heap, tess_xp_ranks_bytes(pass),
+                                            TESS_TAG_GENERAL, "sums of this rank");
+    if (!pass->own_shares) {
         return TESS_E_MEMORY;
     }
-    double *sums = (double *)(void *)(pass->shares + pass->max_set);
+    double *sums = (double *)(void *)(pass->own_shares + pass->max_set);
     for (int64_t k = 0; k < pass->max_set; k++) {
-        pass->shares[k].n_sum = pass->n_sum;
-        pass->shares[k].sums = sums + (size_t)k * share_doubles(pass);
+        pass->own_shares[k].n_sum = pass->n_sum;
+        pass->own_shares[k].sums = sums + (size_t)k * share_doubles(pass);
     }
     return TESS_OK;
 }
 
 void tess_xp_ranks_close(tess_xp_pass *pass)
 {
-    tess_heap_free(&pass->ctx->heap, pass->shares, tess_xp_ranks_bytes(pass), TESS_TAG_GENERAL);
+    tess_heap_free(&pass->ctx->heap, pass->own_shares, tess_xp_ranks_bytes(pass), TESS_TAG_GENERAL);
+    pass->own_shares = NULL;
     pass->shares = NULL;
+}
+
+static bool is_divided(const tess_xp_pass *pass, int64_t n_set)
+{
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t each = pass->data->info.n_used / tess_xp_tiles_n_leaf(tiles);
+    return pass->own_shares && each * tess_xp_pass_count(pass) * n_set >= LEAST_POINTS;
 }
 
 void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set)
 {
+    pass->shares = is_divided(pass, n_set) ? pass->own_shares : NULL;
+    if (!pass->shares) {
+        return;
+    }
     const tess_comm_range own = tess_comm_share_of(pass->ctx, pass->end);
     pass->first = own.begin;
     pass->end = own.end;
@@ -122,13 +140,27 @@ static tess_status unpack(tess_xp_pass *pass, int64_t n_set, const tess_comm_par
     return TESS_OK;
 }
 
+// What this rank found out for itself; now and then whether the others are with it.
+static tess_status finish_alone(tess_xp_pass *pass, tess_comm_point at, tess_status status)
+{
+    if (status != TESS_OK || pass->n_pass % MEET_EVERY != MEET_EVERY - 1) {
+        return status;
+    }
+    const tess_status agreed = tess_comm_agree(pass->ctx, at, TESS_OK);
+    pass->next_leaf = agreed == TESS_OK ? pass->next_leaf : 0; // the state is that before the pass
+    return agreed;
+}
+
 tess_status tess_xp_ranks_finish(tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set,
                                  tess_status status)
 {
+    const tess_comm_point at = {"a pass over the data", hash_points(pass, points, n_set)};
+    if (!pass->shares) {
+        return finish_alone(pass, at, status);
+    }
     double *packed = (double *)(void *)(pass->shares + pass->max_set) +
                      (size_t)pass->max_set * share_doubles(pass);
     const size_t n = status == TESS_OK ? pack(pass, n_set, packed) : 0;
-    const tess_comm_point at = {"a pass over the data", hash_points(pass, points, n_set)};
     tess_comm_parts parts;
     pass->next_leaf = 0;
     TESS_TRY(tess_comm_gather(pass->ctx, at, status, packed, n * sizeof *packed, &parts));
