@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tessera import compat as compat
     from tessera import decode as decode
     from tessera import device as device
+    from tessera import distributed as distributed
     from tessera import xpcs as xpcs
     from tessera._c_library import get_include as get_include
     from tessera._c_library import get_pkgconfig_dir as get_pkgconfig_dir
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 __version__ = version()
 
 _SYSTEMS = ("autoreject", "clifford", "decode", "xpcs")
-_MODULES = (*_SYSTEMS, "compat", "device")
+_MODULES = (*_SYSTEMS, "compat", "device", "distributed")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
 _C_LIBRARY_FUNCTIONS = ("get_include", "get_pkgconfig_dir")
 _DEVICE_FUNCTIONS = (
@@ -98,6 +99,7 @@ __all__ = [
     "decode",
     "device",
     "devices",
+    "distributed",
     "get_device_status",
     "get_include",
     "get_num_threads",

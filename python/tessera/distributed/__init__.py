@@ -1,0 +1,24 @@
+"""Tessera over many processes.
+
+``tessera.distributed.dask`` makes Dask tasks of many recordings, subjects or wave vectors. Networks
+of ``tessera.clifford`` train under ``torch.distributed`` as any others do, without help from here.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tessera.distributed import dask as dask
+
+__all__ = ["dask"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Dask is needed by those alone who use it.
+    if name in __all__:
+        import importlib
+
+        return importlib.import_module(f"tessera.distributed.{name}")
+    raise AttributeError(f"module 'tessera.distributed' has no attribute {name!r}")
