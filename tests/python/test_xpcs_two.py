@@ -1,5 +1,7 @@
 """Two components: model, simulation, fits and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ import tessera.xpcs as tx
 
 TRUTH = dict(
     zip(
-        tessera.xpcs._arguments.names_of("two_component"),
+        [entry["name"] for entry in tx.parameters("two_component")],
         (700, -0.6, 60, 1300, 0.7, -90, 330, 0.9, 40, 0.6, -0.4, 0, 0.2, -2.5),
         strict=True,
     )
@@ -16,18 +18,18 @@ TRUTH = dict(
 
 
 @pytest.fixture(scope="module")
-def data():
+def data() -> tx.Data:
     return tx.simulate(
         TRUTH, mode="two_component", phi=[-25, 8, 40], n_frame=41, q=0.0237, sigma=0.003, dt=0.1
     )
 
 
 @pytest.fixture(scope="module")
-def start():
+def start() -> dict[str, float]:
     return {name: value * 1.05 for name, value in TRUTH.items()}
 
 
-def test_number_and_names_of_parameters_say_the_mode():
+def test_number_and_names_of_parameters_say_the_mode() -> None:
     values = list(TRUTH.values())
     want = tx.model(values, 8, phi=[10.0], q=0.0237, dt=0.1, mode="two_component")
     assert np.array_equal(tx.model(values, 8, phi=[10.0], q=0.0237, dt=0.1), want)
@@ -36,7 +38,7 @@ def test_number_and_names_of_parameters_say_the_mode():
     assert np.all(np.diag(want[0]) == 1)
 
 
-def test_grids_have_velocity_and_fraction():
+def test_grids_have_velocity_and_fraction() -> None:
     found = tx.grids(TRUTH, 6, dt=0.1)
     t = found["t"]
     assert np.allclose(found["velocity"], 330 * t**0.9 + 40)
@@ -44,7 +46,7 @@ def test_grids_have_velocity_and_fraction():
     assert "diffusion" not in found
 
 
-def test_sums_are_those_of_the_derivatives_where_points_are_missing():
+def test_sums_are_those_of_the_derivatives_where_points_are_missing() -> None:
     holes = tx.simulate(
         TRUTH,
         mode="two_component",
@@ -77,17 +79,19 @@ def test_sums_are_those_of_the_derivatives_where_points_are_missing():
     assert np.allclose(sums["hessian"] / scale, hessian / scale, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"loss": "huber"}, {"sigma_mode": "per_lag"}])
-def test_other_weights_find_the_truth(data, start, options):
-    given = {"sigma": 0.003} if "loss" in options else {}
+@pytest.mark.parametrize("is_robust", [True, False])
+def test_other_weights_find_the_truth(
+    data: tx.Data, start: dict[str, float], is_robust: bool
+) -> None:
     result = tx.fit(
         data,
         mode="two_component",
         start=start,
         n_start=1,
         uncertainty="covariance",
-        **given,
-        **options,
+        sigma=0.003,
+        loss="huber" if is_robust else "linear",
+        sigma_mode="constant" if is_robust else "per_lag",
     )
     assert result.success
     for name in ("v0", "v_beta", "f0", "phi0_het"):
@@ -95,7 +99,7 @@ def test_other_weights_find_the_truth(data, start, options):
         assert 0 < abs(result.physical[name] - TRUTH[name]) <= 5 * sd, name
 
 
-def test_a_fit_finds_the_truth(data, start, tmp_path):
+def test_a_fit_finds_the_truth(data: tx.Data, start: dict[str, float], tmp_path: Path) -> None:
     result = tx.fit(
         data, mode="two_component", sigma=0.003, start=start, n_start=1, uncertainty="covariance"
     )
@@ -104,6 +108,7 @@ def test_a_fit_finds_the_truth(data, start, tmp_path):
         sd = result.physical_uncertainties[name]
         assert abs(result.physical[name] - value) <= 5 * sd, name
     assert result.status[result.names.index("f2")] == "fixed"
+    assert result.f_product is not None
     value, sd = result.f_product
     assert abs(value - 0.6) < 5 * sd
     page = tmp_path / "page.html"
@@ -113,7 +118,7 @@ def test_a_fit_finds_the_truth(data, start, tmp_path):
     assert "v(t)" in text
 
 
-def test_f2_is_free_where_it_is_named(data, start):
+def test_f2_is_free_where_it_is_named(data: tx.Data, start: dict[str, float]) -> None:
     names = [name for name in TRUTH if name.startswith("f")]
     result = tx.fit(
         data,
@@ -129,7 +134,7 @@ def test_f2_is_free_where_it_is_named(data, start):
     assert any("f0 exp(-f1 f2)" in line for line in result.warnings)
 
 
-def test_exchanged_components_are_found_and_named():
+def test_exchanged_components_are_found_and_named() -> None:
     # A fraction that does not change: 1 - fs is one, too, and the model the same.
     truth = {**TRUTH, "f0": 0.3, "f1": 0.0, "f3": 0.1}
     data = tx.simulate(
@@ -148,7 +153,7 @@ def test_exchanged_components_are_found_and_named():
     assert result.basins[1]["excess"] < 0.1
 
 
-def test_what_is_not_there_is_refused(data):
+def test_what_is_not_there_is_refused(data: tx.Data) -> None:
     with pytest.raises(tessera.Error, match="mixed is not there for mode two_component"):
         tx.fit(data, mode="two_component", precision="mixed")
     with pytest.raises(tessera.Error, match="no draws from the posterior"):

@@ -14,7 +14,7 @@ from tessera import _core
 from tessera._progress import ProgressLike
 from tessera.xpcs._arguments import ParamsLike, PathLike
 
-Mode: TypeAlias = Literal["static_isotropic", "static_anisotropic", "laminar_flow"]
+Mode: TypeAlias = Literal["static_isotropic", "static_anisotropic", "laminar_flow", "two_component"]
 
 
 class ModelKeywordsBesideDt(TypedDict, total=False):
