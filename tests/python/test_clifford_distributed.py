@@ -14,6 +14,7 @@ import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as processes  # noqa: E402
 
 import tessera.clifford as tc  # noqa: E402
+from tessera.clifford import native  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not (dist.is_available() and dist.is_gloo_available()), reason="torch has no gloo"
@@ -103,6 +104,9 @@ def run(rank: int, port: int, folder: str) -> None:
     dist.init_process_group("gloo", rank=rank, world_size=N_RANK)
     try:
         found = {"parallel": data_parallel(rank), "shared": shared_rows(rank)}
+        native.build()
+        assert native.is_active()
+        found["compiled"] = data_parallel(rank)
         torch.save(found, Path(folder) / f"{rank}.pt")
     finally:
         dist.destroy_process_group()
@@ -118,7 +122,8 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
     train(net, batch(), 3)
     expected = [p.detach() for p in net.parameters()]
     for one in found:
-        for got, want in zip(one["parallel"], expected, strict=True):
-            torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-12)
+        for way in ("parallel", "compiled"):
+            for got, want in zip(one[way], expected, strict=True):
+                torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-12)
         for got, want in zip(one["shared"], alone(), strict=True):
             torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
