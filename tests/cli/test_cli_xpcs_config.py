@@ -21,7 +21,8 @@ WRONG = {
     "unknown_key": "optimization:\n  nlsq:\n    tolerence: 1.0e-8\n",
     "bad_value": "analyzer_parameters: {dt: -1}\n",
     "no_gap": "analysis_mode: laminar_flow\n",
-    "two_component": "analysis_mode: heterodyne\ninitial_parameters: {fixed_parameters: {phi0: 1}}\n",
+    "two_component": "analysis_mode: heterodyne\n"
+    "initial_parameters: {fixed_parameters: {phi0: 1}}\n",
     "tab": "analyzer_parameters:\n\tdt: 1\n",
     "twice": "analysis_mode: static\nanalysis_mode: static\n",
 }
