@@ -50,9 +50,10 @@ def test_ranks_give_the_bytes_of_one(recording, n_rank, threads, words):
 
 def test_another_number_of_ranks_goes_on(recording):
     """Three ranks are stopped as soon as something is kept; two go on."""
-    words = [*RUN, *ALL, "--chunks", "25", "--threads", "1", "--checkpoint", "work",
-             "--checkpoint-every", "0", "--resume", "-o", "stopped"]
-    with subprocess.Popen(command(3, *words), cwd=recording.directory, text=True,
+    words = [*RUN, *ALL, "--chunks", "200", "--threads", "1", "--checkpoint", "work", "--resume",
+             "-o", "stopped"]
+    often = ["--checkpoint-every", "0"]
+    with subprocess.Popen(command(3, *words, *often), cwd=recording.directory, text=True,
                           env=environment(recording), stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as job:
         while job.poll() is None and not any(recording.directory.glob("work/*.ckpt")):
