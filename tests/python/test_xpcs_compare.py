@@ -1,6 +1,8 @@
 """Models of the same data, weighed from Python; errors for noise that frames share."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +13,13 @@ STATIC = ["static_isotropic", "static_anisotropic"]
 
 
 @pytest.fixture(scope="module")
-def data():
+def data() -> xpcs.Data:
     return xpcs.simulate(
         mode="static_anisotropic", n_angle=3, n_frame=31, dt=0.1, gap=2e6, contrast_scatter=0.3
     )
 
 
-def test_the_right_model_is_the_best(data, tmp_path):
+def test_the_right_model_is_the_best(data: xpcs.Data, tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     rows = xpcs.compare_models(data, STATIC, method="laplace", n_draw=200, path=path)
     assert [row["model"] for row in rows] == STATIC
@@ -40,18 +42,22 @@ def test_the_right_model_is_the_best(data, tmp_path):
         (STATIC, {"method": "consensus"}, "nuts or laplace"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(data, models, options, words):
+def test_what_cannot_be_compared_is_refused(
+    data: xpcs.Data, models: list[str], options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(tessera.Error, match=words):
         xpcs.compare_models(data, models, **options)
 
 
-def test_speckle_has_longer_intervals_than_its_points_say():
+def test_speckle_has_longer_intervals_than_its_points_say() -> None:
     truth = {"D0": 3e4, "alpha": -0.3, "D_offset": 0.0}
     made = xpcs.simulate(
         truth, mode="static_anisotropic", n_angle=2, n_frame=31, speckle=True, photons=3.0,
         n_pixel=500, dt=0.1, gap=2e6,
     )  # fmt: skip
-    options = {"mode": "static_anisotropic", "start": truth, "n_start": 1, "fixed": ["D_offset"]}
+    options: dict[str, Any] = {
+        "mode": "static_anisotropic", "start": truth, "n_start": 1, "fixed": ["D_offset"],
+    }  # fmt: skip
     plain = xpcs.fit(made, **options)
     shared = xpcs.fit(made, noise="frames", **options)
     for name in ("D0", "alpha"):

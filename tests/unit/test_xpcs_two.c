@@ -135,6 +135,24 @@ static tess_xpcs_fit_config golden_config(void)
     return config;
 }
 
+// P_k, Q_k and R_k of an angle, then Sf and Sfy; size: sums of the magnitudes.
+static void sum_up(int64_t n, const double *m, const double *y, const double *j, double w,
+                   double *want, double *size)
+{
+    for (int64_t at = 0; at < n; at++) {
+        want[3 * P] += w * m[at];
+        want[3 * P + 1] += w * m[at] * y[at];
+        for (int64_t k = 0; k < P; k++) {
+            const double d = w * j[at * P + k];
+            const double terms[3] = {d, d * m[at], d * y[at]};
+            for (int64_t r = 0; r < 3; r++) {
+                want[r * P + k] += terms[r];
+                size[r * P + k] += fabs(terms[r]);
+            }
+        }
+    }
+}
+
 // Sums of a pass against those of explicit derivatives.
 static void sums_of_a_pass_are_those_of_the_derivatives(void **state)
 {
@@ -173,20 +191,8 @@ static void sums_of_a_pass_are_those_of_the_derivatives(void **state)
     const double w = 1 / (config.sigma * config.sigma);
     assert_ok(tess_xpcs_accumulate(ctx, data, &model, &config, theta, &sums));
     for (int a = 0; a < ANGLES; a++) {
-        double want[3 * P + 2] = {0}, size[3 * P + 2] = {0};
-        for (int at = 0; at < PAIRS; at++) {
-            const double f = m[a * PAIRS + at], v = y[a * PAIRS + at];
-            want[3 * P] += w * f;
-            want[3 * P + 1] += w * f * v;
-            for (int k = 0; k < P; k++) {
-                const double d = j[(a * PAIRS + at) * P + k];
-                const double terms[3] = {w * d, w * d * f, w * d * v};
-                for (int r = 0; r < 3; r++) {
-                    want[r * P + k] += terms[r];
-                    size[r * P + k] += fabs(terms[r]);
-                }
-            }
-        }
+        double want[3 * P + 2] = {0}, size[3 * P] = {0};
+        sum_up(PAIRS, m + a * PAIRS, y + a * PAIRS, j + a * PAIRS * P, w, want, size);
         assert_near(&s[1][a], &want[3 * P], 1, 1e-11 * want[3 * P]);
         assert_near(&s[5][a], &want[3 * P + 1], 1, 1e-11 * want[3 * P + 1]);
         for (int k = 0; k < 3 * P; k++) {

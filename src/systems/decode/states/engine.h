@@ -262,12 +262,11 @@ tess_de_hmm_rows_there tess_de_engine_rows_there(const tess_de_engine *engine, i
 // Smoothed rows of a chunk to where its filtered rows are told to be, in a queue of their own.
 TESS_MUST_CHECK tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *engine,
                                                           const tess_de_hmm_chunk *chunk);
-// Whether paths of these sequences are found there, each of which lies whole in a chunk.
+// Whether paths of these sequences are found there, each of which lies whole in a chunk; whether
+// some result is to stay there.
 bool tess_de_engine_has_paths_there(const tess_de_engine *engine);
-// Whether some result is to stay there.
 bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc);
-// The likelihood of rows into chunk->there.ll; and into ll, where it is a result or kept for the
-// path.
+// The likelihood of rows into chunk->there.ll; and into ll, if it is a result or the path needs it.
 TESS_MUST_CHECK tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t first,
                                                             int64_t count,
                                                             tess_decode_likelihood_report *report,

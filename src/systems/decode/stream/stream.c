@@ -256,37 +256,6 @@ static tess_status go_on(tess_de_stream_run *run, const char *work_path)
     return tess_de_result_reopen(&run->result, work_path, offsets);
 }
 
-// Models that need no position are not told that they have none: readers of the result are.
-static void warn_outside(const tess_de_stream_run *run)
-{
-    const tess_decode_recording_info *recording = run->config.recording;
-    const tess_decode_position *position =
-        recording ? &recording->observation.position : &run->observation.position;
-    const double *truth = run->config.intervals ? run->intervals.table.true_position
-                          : recording           ? recording->true_position
-                                                : NULL;
-    const int64_t n_sample = position->n_sample;
-    int64_t n_outside = 0;
-    if (n_sample < 2 || run->detector->info.needs_position) {
-        return;
-    }
-    // A step beyond is where the last bin of a recording ends.
-    const double step = (position->time[n_sample - 1] - position->time[0]) / (double)(n_sample - 1);
-    for (int64_t t = 0; t < run->decoded.n_time; t++) {
-        const double time = run->decoded.time[t];
-        n_outside +=
-            (time < position->time[0] - step || time > position->time[n_sample - 1] + step) &&
-            !(truth && isfinite(truth[t * position->n_dim]));
-    }
-    if (n_outside > 0) {
-        tess_log_warn(&run->ctx->log, TESS_W_DECODE_OUTSIDE,
-                      "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
-                      "error and events cannot be told there",
-                      (long long)n_outside, (long long)run->decoded.n_time, position->time[0],
-                      position->time[n_sample - 1]);
-    }
-}
-
 static tess_status open_result(tess_de_stream_run *run)
 {
     char work_path[TESS_DE_RESULT_PATH];
@@ -294,7 +263,7 @@ static tess_status open_result(tess_de_stream_run *run)
     if (run->work.is_found) {
         return go_on(run, work_path);
     }
-    warn_outside(run);
+    tess_de_stream_warn_outside(run);
     tess_de_stream_warn_empty(run);
     tess_temp_file_sweep(run->result.path);
     char *provenance = NULL;

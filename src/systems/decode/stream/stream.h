@@ -61,6 +61,10 @@ void tess_de_stream_sequences(const tess_de_stream_run *run, tess_de_sequences *
 const double *tess_de_stream_evidence(tess_de_stream_run *run);
 void tess_de_stream_warn_empty(const tess_de_stream_run *run);
 
+// where.c. Models that need no position are not told that they have none: readers of the result
+// are.
+void tess_de_stream_warn_outside(const tess_de_stream_run *run);
+
 // stream_provenance.c. With details: what changes from run to run of the same computation, for the
 // file beside the result; without: what does not, for the result itself.
 TESS_MUST_CHECK tess_status tess_de_stream_provenance(const tess_de_stream_run *run,

@@ -1,4 +1,5 @@
-// xpcs: joint fits, layouts and values pinned, see pin.h.
+// xpcs: pages of a watch, one-time correlations and joint fits, layouts and values pinned, see
+// pin.h.
 
 #include "pin.h"
 #include "tessera/xpcs.h"
@@ -69,3 +70,45 @@ FIELD(tess_xpcs_joint_info, tessera_version, 304);
 VALUE(TESS_XPCS_TIE_SHARED, 0);
 VALUE(TESS_XPCS_TIE_EACH, 1);
 VALUE(TESS_XPCS_TIE_POWER, 2);
+
+// tessera/xpcs/report.h, g2.h
+SIZE(tess_xpcs_watch_row, 72);
+FIELD(tess_xpcs_watch_row, struct_size, 0);
+FIELD(tess_xpcs_watch_row, quality, 4);
+FIELD(tess_xpcs_watch_row, name, 8);
+FIELD(tess_xpcs_watch_row, page, 16);
+FIELD(tess_xpcs_watch_row, alarms, 24);
+FIELD(tess_xpcs_watch_row, message, 32);
+FIELD(tess_xpcs_watch_row, at, 40);
+FIELD(tess_xpcs_watch_row, reduced_chi2, 48);
+FIELD(tess_xpcs_watch_row, theta, 56);
+FIELD(tess_xpcs_watch_row, sd, 64);
+SIZE(tess_xpcs_watch_info, 64);
+FIELD(tess_xpcs_watch_info, struct_size, 0);
+FIELD(tess_xpcs_watch_info, mode, 4);
+FIELD(tess_xpcs_watch_info, folder, 8);
+FIELD(tess_xpcs_watch_info, rows, 16);
+FIELD(tess_xpcs_watch_info, n_row, 24);
+FIELD(tess_xpcs_watch_info, n_fitted, 32);
+FIELD(tess_xpcs_watch_info, n_failed, 40);
+FIELD(tess_xpcs_watch_info, n_alarm, 48);
+FIELD(tess_xpcs_watch_info, refresh_s, 56);
+FIELD(tess_xpcs_watch_info, by_angle, 60);
+SIZE(tess_xpcs_g2_config, 24);
+FIELD(tess_xpcs_g2_config, struct_size, 0);
+FIELD(tess_xpcs_g2_config, reserved, 4);
+FIELD(tess_xpcs_g2_config, n_window, 8);
+FIELD(tess_xpcs_g2_config, per_level, 16);
+SIZE(tess_xpcs_g2_info, 88);
+FIELD(tess_xpcs_g2_info, struct_size, 0);
+FIELD(tess_xpcs_g2_info, reserved, 4);
+FIELD(tess_xpcs_g2_info, n_angle, 8);
+FIELD(tess_xpcs_g2_info, n_window, 16);
+FIELD(tess_xpcs_g2_info, n_lag, 24);
+FIELD(tess_xpcs_g2_info, tau, 32);
+FIELD(tess_xpcs_g2_info, age, 40);
+FIELD(tess_xpcs_g2_info, g2, 48);
+FIELD(tess_xpcs_g2_info, error, 56);
+FIELD(tess_xpcs_g2_info, n_pair, 64);
+FIELD(tess_xpcs_g2_info, phi, 72);
+FIELD(tess_xpcs_g2_info, q, 80);
