@@ -147,12 +147,12 @@ static int run_g2(cli *c, xpcs_job *j)
     tess_xpcs_g2_config config;
     tess_xpcs_g2 *g2 = NULL;
 
-    if (!c->values.output) {
-        return cli_usage_error(c, "-o FILE is missing: where shall the curves go?");
-    }
     tess_xpcs_g2_config_init(&config, sizeof config);
     CLI_TRY(take_whole(c, "windows", c->values.xpcs.windows, &config.n_window));
     CLI_TRY(take_whole(c, "multi-tau", c->values.xpcs.multi_tau, &config.per_level));
+    if (!c->values.output) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the curves go?");
+    }
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(xpcs_open_data(c, j, c->operands[0]));
     tess_status status = tess_xpcs_g2_compute(c->ctx, j->data, &config, &g2);

@@ -47,17 +47,13 @@ static int take_list(const cli *c, joint_job *j, const char *option, const char 
     return 0;
 }
 
-static int take_ties(const cli *c, joint_job *j)
+// What needs neither mode nor files.
+static int take_q(const cli *c, joint_job *j)
 {
     const cli_xpcs_values *v = &c->values.xpcs;
-    const char *said[TESS_XPCS_MAX_PARAM] = {NULL};
     char *end = NULL;
 
     tess_xpcs_joint_config_init(&j->config, sizeof j->config);
-    j->config.ties = j->ties;
-    CLI_TRY(take_list(c, j, "share", v->share, TESS_XPCS_TIE_SHARED, said));
-    CLI_TRY(take_list(c, j, "per-q", v->per_q, TESS_XPCS_TIE_EACH, said));
-    CLI_TRY(take_list(c, j, "power", v->power, TESS_XPCS_TIE_POWER, said));
     if (v->q_ref) {
         j->config.q_ref = strtod(v->q_ref, &end);
         if (end == v->q_ref || *end || !(j->config.q_ref > 0) || isinf(j->config.q_ref)) {
@@ -68,6 +64,17 @@ static int take_ties(const cli *c, joint_job *j)
         return cli_parse_reals(c, "qs", v->qs, &j->q, &j->n_q);
     }
     return 0;
+}
+
+static int take_ties(const cli *c, joint_job *j)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+    const char *said[TESS_XPCS_MAX_PARAM] = {NULL};
+
+    j->config.ties = j->ties;
+    CLI_TRY(take_list(c, j, "share", v->share, TESS_XPCS_TIE_SHARED, said));
+    CLI_TRY(take_list(c, j, "per-q", v->per_q, TESS_XPCS_TIE_EACH, said));
+    return take_list(c, j, "power", v->power, TESS_XPCS_TIE_POWER, said);
 }
 
 static int open_one(cli *c, joint_job *j, const char *path, const double *q)
@@ -324,6 +331,7 @@ static int check_absent(const cli *c)
 
 static int run(cli *c, joint_job *j)
 {
+    CLI_TRY(take_q(c, j));
     CLI_TRY(check_absent(c));
     CLI_TRY(xpcs_open_session(c, &j->base));
     CLI_TRY(xpcs_take_starts(c, &j->base));

@@ -24,6 +24,7 @@ from clifford_support import (
 )
 from helpers import run_python
 from tessera.clifford import _spec, _torch_call
+from tessera.clifford.native._find import State
 
 DTYPES = {
     "float64": torch.float64,
@@ -290,6 +291,14 @@ def test_opcheck(kind: str) -> None:
     )
 
 
+@pytest.fixture
+def through_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compiled node, whatever an earlier process has left in the cache."""
+    monkeypatch.setattr(State, "module", None)
+    monkeypatch.setattr(State, "is_settled", True)
+
+
+@pytest.mark.usefixtures("through_python")
 def test_only_wanted_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     true_backward = _torch_call.backward
@@ -575,6 +584,7 @@ def test_checkpointing() -> None:
     assert torch.equal(got, want)
 
 
+@pytest.mark.usefixtures("through_python")
 def test_matmul_precision_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     true_native = _spec.Operation.native

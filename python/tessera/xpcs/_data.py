@@ -590,7 +590,7 @@ def estimate_sigma(data: Data) -> Floats:
 class G2(NamedTuple):
     """One-time correlations of :func:`g2`.
 
-    Attributes
+    Parameters
     ----------
     tau : ndarray, shape (n_lag,)
         Lags in s; of a bin the mean of its lags.
