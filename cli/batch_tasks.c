@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void batch_value(const batch_job *job, int64_t task, char *text, size_t capacity)
-{
-    if (job->values) {
-        snprintf(text, capacity, "%s", job->values[task]);
-    } else if (job->n_task > 0) {
-        snprintf(text, capacity, "%lld/%lld", (long long)task + 1, (long long)job->n_task);
-    } else {
-        text[0] = '\0';
-    }
-}
-
 static int is_command(const batch_job *job, const char *name)
 {
     return strcmp(job->inner->command->name, name) == 0;

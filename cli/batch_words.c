@@ -109,3 +109,14 @@ void batch_print_words(FILE *file, const batch_words *words, const char *indent)
         }
     }
 }
+
+void batch_value(const batch_job *job, int64_t task, char *text, size_t capacity)
+{
+    if (job->values) {
+        snprintf(text, capacity, "%s", job->values[task]);
+    } else if (job->n_task > 0) {
+        snprintf(text, capacity, "%lld/%lld", (long long)task + 1, (long long)job->n_task);
+    } else {
+        text[0] = '\0';
+    }
+}

@@ -18,9 +18,10 @@ from objects import calls, read_objects
 # Circles that stay, by their files in alphabetical order, each with its reason.
 ALLOWED = {
     # Commands that tell of, complete or run all commands, in the table of which they are.
-    ("cli/cmd_completion.c", "cli/cmd_demo.c", "cli/cmd_help.c", "cli/cmd_rerun.c",
-     "cli/command_table.c", "cli/commands.c", "cli/commands_general.c", "cli/completion_bash.c",
-     "cli/completion_fish.c", "cli/demo_run.c", "cli/main.c", "cli/manual.c", "cli/rerun_line.c"),
+    ("cli/cmd_batch.c", "cli/cmd_completion.c", "cli/cmd_demo.c", "cli/cmd_help.c",
+     "cli/cmd_rerun.c", "cli/command_table.c", "cli/commands.c", "cli/commands_general.c",
+     "cli/completion_bash.c", "cli/completion_fish.c", "cli/demo_run.c", "cli/main.c",
+     "cli/manual.c", "cli/rerun_line.c"),
 }
 MOST_ALLOWED = 3
 

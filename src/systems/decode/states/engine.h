@@ -229,7 +229,7 @@ TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, in
                                                       int64_t count,
                                                       tess_decode_likelihood_report *report,
                                                       void *scratch, tess_de_hmm_chunk *chunk);
-// The same here and by this rank alone, into ll [count][n_ll]; in host memory.
+// engine_compute.c: the same here and by this rank alone, into ll [count][n_ll]; in host memory.
 TESS_MUST_CHECK tess_status tess_de_engine_compute(tess_de_engine *engine, int64_t first,
                                                    int64_t count,
                                                    tess_decode_likelihood_report *report,

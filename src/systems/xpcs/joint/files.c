@@ -20,13 +20,6 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-void tess_xp_joint_member_name(const tess_xpcs_joint_info *info, int64_t member, char *text,
-                               size_t capacity)
-{
-    const char *name = base_name(info->paths[member]);
-    snprintf(text, capacity, "%.120s%sq = %.5g", name, name[0] ? ", " : "", info->q[member]);
-}
-
 static void put_unknown(tess_json *json, const char *key, const tess_xpcs_unknown *u)
 {
     tess_json_object_begin(json, key);

@@ -208,7 +208,9 @@ static void write_member(joint_page *page, int64_t m, int n_head)
     const tess_xpcs_result_info *single = tess_xpcs_result_get_info(i->single[m]);
     char cells[TESS_XPCS_MAX_PARAM + 5][2 * CELL];
     const char *list[TESS_XPCS_MAX_PARAM + 5];
-    tess_xp_joint_member_name(i, m, cells[0], 2 * CELL);
+    const char *slash = strrchr(i->paths[m], '/');
+    const char *name = slash ? slash + 1 : i->paths[m];
+    snprintf(cells[0], 2 * CELL, "%.120s%sq = %.5g", name, name[0] ? ", " : "", i->q[m]);
     for (int64_t k = 0; k < i->n_param; k++) {
         tess_xp_with_error(i->theta[m * i->n_param + k], i->sd[m * i->n_param + k], cells[k + 1],
                            CELL);

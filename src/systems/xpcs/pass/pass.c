@@ -250,11 +250,6 @@ static tess_status run_leaves(const sets *all, const unsigned char *host, int64_
     return tess_xp_there_run(&all->pass->there, &args, count_before(all->pass), sums);
 }
 
-tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set)
-{
-    return set == 0 ? &pass->tree : &pass->more_trees[set - 1];
-}
-
 // Returns what follows the stretches.
 static double *push_stretches(tess_xp_pass *pass, int64_t set, double *sums, int64_t n_leaf)
 {
@@ -288,24 +283,6 @@ typedef struct chunk {
     int64_t n_leaf; // 0: none is left
     bool is_there;  // on the device
 } chunk;
-
-int64_t tess_xp_pass_count(const tess_xp_pass *pass)
-{
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
-    if (pass->every <= 1) {
-        return n_leaf;
-    }
-    const int64_t period = pass->every * pass->group;
-    const int64_t rest = n_leaf % period;
-    return n_leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
-}
-
-int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number)
-{
-    return pass->every <= 1
-               ? number
-               : number / pass->group * pass->every * pass->group + number % pass->group;
-}
 
 // What counts and can be taken at a time, from a leaf on.
 static chunk chunk_from(const tess_xp_pass *pass, int64_t leaf)
