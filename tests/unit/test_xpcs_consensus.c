@@ -137,7 +137,7 @@ static void check_consensus(int64_t seed)
     assert_ok(tess_xpcs_fit(g.ctx, g.data, &g.model, &f.fit_config, &f.fit));
     f.config.n_chain = 2;
     f.config.n_warmup = 200;
-    f.config.n_draw = 1500;
+    f.config.n_draw = unit_is_quick() ? 500 : 1500;
     golden_sample(&g, &f, &whole);
     f.config.n_shard = N_SHARD;
     for (int64_t k = 0; k < N_SHARD; k++) {
