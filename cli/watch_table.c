@@ -211,7 +211,7 @@ static int mark(watch_files *files, const watch_row *row)
         return console_fail(71, "no memory for the names of the table");
     }
     files->files[file].seen = row->seen;
-    files->files[file].changed = -INFINITY;
+    files->files[file].changed = (double)-INFINITY;
     files->files[file].is_done = 0;
     files->files[file].is_failed = row->status == WATCH_FAILED;
     return row->status == WATCH_FAILED || watch_files_done(files, file)

@@ -54,12 +54,12 @@ static bool has_frame(const table *t, int pair, int frame)
 // Covariance of the noise at two pairs, part by part, as its definition has it.
 static long double covariance(const table *t, int part, int p, int q)
 {
-    const long double cp = t->c2[p];
-    const long double cq = t->c2[q];
-    const long double pi = t->x[t->first[p]];
-    const long double pj = t->x[t->second[p]];
-    const long double qi = t->x[t->first[q]];
-    const long double qj = t->x[t->second[q]];
+    const long double cp = (long double)t->c2[p];
+    const long double cq = (long double)t->c2[q];
+    const long double pi = (long double)t->x[t->first[p]];
+    const long double pj = (long double)t->x[t->second[p]];
+    const long double qi = (long double)t->x[t->first[q]];
+    const long double qj = (long double)t->x[t->second[q]];
     if (part == 0) {
         return (pi * pj - cp * (pi + pj - 1)) * (qi * qj - cq * (qi + qj - 1));
     }
@@ -101,18 +101,19 @@ static void moments_are_those_of_dense_algebra(void **state)
             for (int p = 0; p < PAIRS; p++) {
                 for (int q = 0; q < PAIRS; q++) {
                     const long double c = covariance(&t, part, p, q);
+                    const long double wp = (long double)t.weight[p], wq = (long double)t.weight[q];
                     long double shared = 0; // frames of both
-                    square += p == q ? t.weight[p] * c : 0;
+                    square += p == q ? wp * c : 0;
                     for (int f = 0; f < N; f++) {
                         shared += has_frame(&t, p, f) && has_frame(&t, q, f);
                     }
-                    total += shared * t.weight[p] * t.weight[q] * c;
+                    total += shared * wp * wq * c;
                     for (int k = 0; k < K * K; k++) {
-                        const long double slope = t.slope[q * K + k % K];
-                        const long double sums =
-                            t.sum[t.first[p] * K + k / K] + t.sum[t.second[p] * K + k / K];
-                        gradient[k] += t.slope[p * K + k / K] * slope * c;
-                        mixed[k] += sums * t.weight[p] * slope * c;
+                        const long double slope = (long double)t.slope[q * K + k % K];
+                        const long double sums = (long double)t.sum[t.first[p] * K + k / K] +
+                                                 (long double)t.sum[t.second[p] * K + k / K];
+                        gradient[k] += (long double)t.slope[p * K + k / K] * slope * c;
+                        mixed[k] += sums * wp * slope * c;
                     }
                 }
             }
