@@ -128,42 +128,66 @@ static void moments_are_those_of_dense_algebra(void **state)
 }
 
 typedef struct errors {
+    double theta[3];
     double sd[3];
     double interval[6];
     double contrast_sd;
     double photons;
+    double chi2;
+    double reduced_chi2;
 } errors;
 
-static errors fit_with(int32_t n_thread, int32_t noise, int32_t speckle, double photons)
+static const double truth[] = {3e4, -0.3, 0};
+
+typedef struct setup {
+    int32_t noise;
+    int32_t speckle;
+    double photons;
+    int32_t n_thread;
+    int32_t uncertainty;
+    int fixed; // a parameter, besides the offset; 0: none
+    double at; // where it is
+} setup;
+
+static errors fit_with(const setup *how)
 {
-    static const double theta[] = {3e4, -0.3, 0};
-    static const uint8_t is_fixed[] = {0, 0, 1};
-    tess_context *ctx = unit_context(n_thread, 0);
+    const uint8_t is_fixed[] = {how->fixed == 1, how->fixed == 2, 1};
+    double start[3];
+    memcpy(start, truth, sizeof start);
+    if (how->fixed) {
+        start[how->fixed - 1] = how->at;
+    }
+    tess_context *ctx = unit_context(how->n_thread, 0);
     tess_xpcs_simulation s;
     tess_xpcs_simulation_init(&s, sizeof s);
     s.model.mode = TESS_XPCS_STATIC_ANISOTROPIC;
     s.n_angle = 2;
     s.n_frame = 41;
-    s.theta = theta;
-    s.speckle = speckle;
-    s.photons = photons;
+    s.theta = truth;
+    s.speckle = how->speckle;
+    s.photons = how->photons;
     s.n_pixel = 1000;
     tess_xpcs_data *data = NULL;
     assert_ok(tess_xpcs_simulate(ctx, &s, 1, &data));
     tess_xpcs_fit_config config;
     tess_xpcs_fit_config_init(&config, sizeof config);
-    config.noise = noise;
+    config.noise = how->noise;
+    config.uncertainty = how->uncertainty;
     config.n_start = 1;
-    config.start = theta;
+    config.start = start;
     config.is_fixed = is_fixed;
     tess_xpcs_result *result = NULL;
     assert_ok(tess_xpcs_fit(ctx, data, &s.model, &config, &result));
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
-    errors e = {.contrast_sd = info->contrast_sd[0], .photons = info->noise_photons};
+    errors e = {.contrast_sd = info->contrast_sd[0],
+                .photons = info->noise_photons,
+                .chi2 = info->chi2,
+                .reduced_chi2 = info->reduced_chi2};
     for (int k = 0; k < 3; k++) {
+        e.theta[k] = info->theta[k];
         e.sd[k] = info->sd[k];
-        e.interval[2 * k] = info->interval_lower[k] - info->theta[k];
-        e.interval[2 * k + 1] = info->interval_upper[k] - info->theta[k];
+        e.interval[2 * k] = info->interval_lower[k];
+        e.interval[2 * k + 1] = info->interval_upper[k];
     }
     tess_xpcs_result_destroy(result);
     tess_xpcs_data_destroy(data);
@@ -171,12 +195,14 @@ static errors fit_with(int32_t n_thread, int32_t noise, int32_t speckle, double 
     return e;
 }
 
+enum { COVARIANCE = 0, PROFILE = 2 };
+
 static void errors_grow_where_frames_are_shared(void **state)
 {
     (void)state;
-    const errors plain = fit_with(1, 0, 1, 3);
-    const errors shared = fit_with(1, 1, 1, 3);
-    const errors threads = fit_with(3, 1, 1, 3);
+    const errors plain = fit_with(&(setup){0, 1, 3, 1, COVARIANCE, 0, 0});
+    const errors shared = fit_with(&(setup){1, 1, 3, 1, COVARIANCE, 0, 0});
+    const errors threads = fit_with(&(setup){1, 1, 3, 3, COVARIANCE, 0, 0});
     assert_memory_equal(&shared, &threads, sizeof shared);
     assert_true(plain.photons == 0);
     assert_true(shared.photons > 0.3 && shared.photons < 30); // one set alone tells little more
@@ -184,19 +210,37 @@ static void errors_grow_where_frames_are_shared(void **state)
         const double ratio = shared.sd[k] / plain.sd[k];
         assert_true(ratio > 2 && ratio < 8);
         for (int side = 0; side < 2; side++) {
-            const double wide = shared.interval[2 * k + side] / plain.interval[2 * k + side];
-            assert_true(fabs(wide - ratio) < 1e-9 * ratio || wide < ratio); // or at a bound
+            const double wide = (shared.interval[2 * k + side] - shared.theta[k]) /
+                                (plain.interval[2 * k + side] - plain.theta[k]);
+            assert_true(fabs(wide - ratio) < 1e-6 * ratio);
         }
     }
     assert_true(shared.sd[2] == 0); // fixed
     assert_true(shared.contrast_sd > plain.contrast_sd);
 }
 
+// Profiles end where chi2, the other at its best, has risen by 3.84 times the square of what errors
+// grow by.
+static void profiles_count_chi2_for_less(void **state)
+{
+    (void)state;
+    const errors plain = fit_with(&(setup){0, 1, 3, 1, PROFILE, 0, 0});
+    const errors shared = fit_with(&(setup){1, 1, 3, 1, PROFILE, 0, 0});
+    for (int i = 0; i < 4; i++) {
+        const double ratio = shared.sd[i / 2] / plain.sd[i / 2];
+        const errors end =
+            fit_with(&(setup){0, 1, 3, 1, COVARIANCE, 1 + i / 2, shared.interval[i]});
+        const double rise = (end.chi2 - shared.chi2) / shared.reduced_chi2;
+        // A profile is content with 0.02, of the level and of the other parameters.
+        assert_true(fabs(rise / (ratio * ratio) - 3.8414588) < 0.04);
+    }
+}
+
 static void errors_stay_where_points_are_independent(void **state)
 {
     (void)state;
-    const errors plain = fit_with(1, 0, 0, 1);
-    const errors same = fit_with(1, 1, 0, 1);
+    const errors plain = fit_with(&(setup){0, 0, 1, 1, COVARIANCE, 0, 0});
+    const errors same = fit_with(&(setup){1, 0, 1, 1, COVARIANCE, 0, 0});
     assert_true(same.photons < 0.1);
     for (int k = 0; k < 2; k++) {
         assert_true(fabs(same.sd[k] / plain.sd[k] - 1) < 0.15);
@@ -239,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_are_those_of_dense_algebra),
         cmocka_unit_test(errors_grow_where_frames_are_shared),
+        cmocka_unit_test(profiles_count_chi2_for_less),
         cmocka_unit_test(errors_stay_where_points_are_independent),
         cmocka_unit_test(what_it_is_not_made_for_is_refused),
     };

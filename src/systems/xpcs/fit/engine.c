@@ -132,6 +132,7 @@ void tess_xp_engine_destroy(tess_xp_engine *e)
     }
     tess_heap_free(&e->ctx->heap, e->state, e->state_bytes, TESS_TAG_PLAN);
     tess_heap_free(&e->ctx->heap, e->scratch, e->scratch_bytes, TESS_TAG_SCRATCH);
+    tess_xpcs_result_destroy(e->noisy);
     *e = (tess_xp_engine){0};
 }
 

@@ -276,10 +276,14 @@ static void add_minimum(fit *f, int64_t basin, double *lower, double *upper)
 {
     const tess_xp_engine *e = &f->engine;
     const double excess = (e->basins[basin].cost - e->head->final_cost) / tess_xp_step_unit(e);
-    const double left = tess_xp_deviations * tess_xp_deviations - excess;
-    for (int64_t i = 0; i < f->problem.n_free && left > 0; i++) {
+    for (int64_t i = 0; i < f->problem.n_free; i++) {
         const int64_t k = f->problem.free_index[i];
-        const double sd = e->basin_sd[basin * TESS_XPCS_MAX_PARAM + k];
+        const double stretch = e->intervals->stretch[k];
+        const double left = tess_xp_deviations * tess_xp_deviations - excess / (stretch * stretch);
+        const double sd = stretch * e->basin_sd[basin * TESS_XPCS_MAX_PARAM + k];
+        if (!(left > 0)) {
+            continue;
+        }
         const double reach = isfinite(sd) ? sqrt(left) * sd : 0;
         lower[k] = fmin(lower[k], fmax(e->basins[basin].theta[k] - reach, f->problem.lower[k]));
         upper[k] = fmax(upper[k], fmin(e->basins[basin].theta[k] + reach, f->problem.upper[k]));
@@ -357,7 +361,7 @@ static tess_status make_result(fit *f)
     TESS_TRY(tess_xp_covariance_fill(&f->engine, f->result));
     fill_intervals(f);
     if (f->problem.config.noise == 1) {
-        TESS_TRY(tess_xp_frames_apply(&f->engine, f->result));
+        TESS_TRY(tess_xp_frames_take(&f->engine, f->result));
     }
     TESS_TRY(tess_xp_quality_judge(&f->engine, f->result));
     TESS_TRY(fill_texts(f));

@@ -378,13 +378,12 @@ static void fill_covariance(frames *f, double s)
 }
 
 // Errors of parameters that are not free grow by as much as those of the worst that is: they have
-// no part in the inverse. Intervals stretch like their parameter's error.
-static void stretch(frames *f, const double *before)
+// no part in the inverse.
+static void compare(frames *f, const double *before, double *stretch)
 {
     tess_xpcs_result *r = f->result;
     const int64_t u = 2 * f->problem->n_angle;
     double worst = 1;
-    double ratio[TESS_XPCS_MAX_PARAM] = {0};
     for (int64_t i = 0; i < f->m; i++) {
         if (f->inverse[i * (f->m + 1)] > 0) {
             worst = fmax(worst, r->covariance[i * (f->m + 1)] / before[i]);
@@ -394,19 +393,12 @@ static void stretch(frames *f, const double *before)
         double *variance = &r->covariance[i * (f->m + 1)];
         *variance = f->inverse[i * (f->m + 1)] > 0 ? *variance : before[i] * worst;
         if (i >= u) {
-            ratio[i - u] = before[i] > 0 && isfinite(before[i]) ? sqrt(*variance / before[i]) : 1;
+            stretch[i - u] = before[i] > 0 && isfinite(before[i]) ? sqrt(*variance / before[i]) : 1;
         }
-    }
-    for (int64_t k = 0; k < f->problem->n_param; k++) {
-        const double x = r->theta[k];
-        r->interval_lower[k] =
-            fmax(x - ratio[k] * (x - r->interval_lower[k]), f->problem->lower[k]);
-        r->interval_upper[k] =
-            fmin(x + ratio[k] * (r->interval_upper[k] - x), f->problem->upper[k]);
     }
 }
 
-static tess_status run(frames *f)
+static tess_status run(frames *f, double *stretch)
 {
     const int64_t n_angle = f->problem->n_angle;
     take_inverse(f);
@@ -426,7 +418,7 @@ static tess_status run(frames *f)
         before[i] = f->result->covariance[i * (f->m + 1)];
     }
     fill_covariance(f, find_photons(f));
-    stretch(f, before);
+    compare(f, before, stretch);
     tess_xp_covariance_conclude(f->result);
     return TESS_OK;
 }
@@ -439,7 +431,8 @@ static int64_t count_runs(const tess_xp_problem *p)
     return (int64_t)ceil(each / TESS_XP_SPECKLE_RUN);
 }
 
-tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *result)
+tess_status tess_xp_frames_apply(const tess_xp_engine *engine, tess_xpcs_result *result,
+                                 double *stretch)
 {
     const tess_xp_problem *p = engine->problem;
     frames f = {.ctx = engine->ctx,
@@ -450,6 +443,9 @@ tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *resul
                 .k = p->n_param + 2,
                 .m = result->info.n_covariance,
                 .n_run = count_runs(p)};
+    for (int64_t k = 0; k < p->n_param; k++) {
+        stretch[k] = 1;
+    }
     if (!(engine->head->chi2 > 0) || p->n_free == 0) {
         return TESS_OK; // nothing has an error
     }
@@ -459,7 +455,7 @@ tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *resul
     tess_status status = take_room(&f);
     f.speckle = (tess_xp_speckle){.factor = f.factor, .n_frame = f.n};
     if (status == TESS_OK) {
-        status = run(&f);
+        status = run(&f, stretch);
     }
     tess_blocks_free(&f.memory);
     tess_xp_grids_destroy(f.ctx, &f.grids);

@@ -47,8 +47,16 @@ void tess_xp_frame_add_pixel(const tess_xp_frame_pairs *pairs, const double *x, 
                              tess_xp_frame_moments *out);
 void tess_xp_frame_add_both(const tess_xp_frame_pairs *pairs, tess_xp_frame_moments *out);
 
-// Covariance, deviations, correlations and intervals of a result whose points were taken as
-// independent.
-TESS_MUST_CHECK tess_status tess_xp_frames_apply(tess_xp_engine *engine, tess_xpcs_result *result);
+// Covariance, deviations and correlations of a result whose points were taken as independent.
+// stretch [n_param]: by what errors grow.
+TESS_MUST_CHECK tess_status tess_xp_frames_apply(const tess_xp_engine *engine,
+                                                 tess_xpcs_result *result, double *stretch);
+
+// --- frames_errors.c ---
+
+// The same of a fit at its end: into engine->noisy, anew if it is there.
+TESS_MUST_CHECK tess_status tess_xp_frames_errors(tess_xp_engine *engine, double *stretch);
+// What it is, in a result that has all else; made first if it is not there.
+TESS_MUST_CHECK tess_status tess_xp_frames_take(tess_xp_engine *engine, tess_xpcs_result *result);
 
 #endif

@@ -6,6 +6,7 @@
 #include "stage/xpcs.h"
 #include "systems/xpcs/fit/bend.h"
 #include "systems/xpcs/fit/covariance.h"
+#include "systems/xpcs/fit/frames.h"
 #include "systems/xpcs/fit/lanes.h"
 #include "systems/xpcs/fit/phases.h"
 #include "tessera/xpcs/result.h"
@@ -82,26 +83,41 @@ static void find_deviations(const tess_xp_engine *e, double *sd)
     }
 }
 
-static void fill_straight(tess_xp_engine *e)
+// One end of parameter i of those that are free. Where errors are larger than those of independent
+// points chi2 counts for as much less.
+static void begin_profile(const tess_xp_engine *e, int64_t i, double direction,
+                          tess_xp_profile *profile)
+{
+    floor_room room;
+    tess_xp_bottom bottom = bottom_of(e, &room);
+    const double stretch = e->intervals->stretch[e->problem->free_index[i]];
+    bottom.unit *= stretch * stretch;
+    tess_xp_profile_begin(profile, &bottom, i, direction,
+                          tess_xp_deviations * tess_xp_deviations * bottom.unit);
+}
+
+static tess_status fill_straight(tess_xp_engine *e)
 {
     const tess_xp_problem *p = e->problem;
     tess_xp_intervals *v = e->intervals;
     *v = (tess_xp_intervals){0};
-    floor_room room;
-    const tess_xp_bottom bottom = bottom_of(e, &room);
-    const double rise = tess_xp_deviations * tess_xp_deviations * bottom.unit;
     for (int64_t k = 0; k < p->n_param; k++) {
         v->ends[k][0] = v->ends[k][1] = e->final_theta[k];
+        v->stretch[k] = 1;
+    }
+    if (p->config.noise == 1) {
+        TESS_TRY(tess_xp_frames_errors(e, v->stretch));
     }
     for (int64_t i = 0; i < p->n_free; i++) {
         const int64_t k = p->free_index[i];
         for (int side = 0; side < 2; side++) {
             tess_xp_profile end;
-            tess_xp_profile_begin(&end, &bottom, i, side ? 1 : -1, rise);
+            begin_profile(e, i, side ? 1 : -1, &end);
             v->ends[k][side] =
                 end.status == TESS_XP_PROFILE_LOST ? (side ? p->upper[k] : p->lower[k]) : end.x[i];
         }
     }
+    return TESS_OK;
 }
 
 // Parameters that follow one at a bound, which may leave it on one side alone.
@@ -134,7 +150,7 @@ static tess_status choose(tess_xp_engine *e)
     double sd[P];
     find_deviations(e, sd);
     for (int64_t k = 0; k < P; k++) {
-        sd[k] = isfinite(sd[k]) ? sd[k] : 0;
+        sd[k] = isfinite(sd[k]) ? v->stretch[k] * sd[k] : 0;
     }
     const tess_xp_fitted_point point = {.theta = e->final_theta,
                                         .contrast = e->final.contrast,
@@ -192,16 +208,13 @@ static void begin_end(tess_xp_engine *e)
     const tess_xp_problem *p = e->problem;
     tess_xp_intervals *v = e->intervals;
     tess_xp_profile *profile = &e->lane->profile;
-    floor_room room;
-    const tess_xp_bottom bottom = bottom_of(e, &room);
-    const double rise = tess_xp_deviations * tess_xp_deviations * bottom.unit;
     e->head->index = -1;
     while (e->head->n_begun < 2 * p->n_free) {
         const int64_t index = e->head->n_begun++;
         if (!v->is_wanted[p->free_index[index / 2]]) {
             continue;
         }
-        tess_xp_profile_begin(profile, &bottom, index / 2, index % 2 ? 1 : -1, rise);
+        begin_profile(e, index / 2, index % 2 ? 1 : -1, profile);
         if (profile->status == TESS_XP_PROFILE_AT_WORK) {
             e->head->index = index;
             memcpy(e->theta, e->final_theta, (size_t)p->n_param * sizeof *e->theta);
@@ -215,7 +228,7 @@ static void begin_end(tess_xp_engine *e)
 
 tess_status tess_xp_intervals_begin(tess_xp_engine *e)
 {
-    fill_straight(e);
+    TESS_TRY(fill_straight(e));
     if (e->head->final_status <= 0 || e->problem->n_free == 0) {
         return TESS_OK;
     }

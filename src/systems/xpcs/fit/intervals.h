@@ -10,7 +10,9 @@ static const double tess_xp_one_sided = 1.6448536269514722; // of a one-sided on
 
 // Plain bytes, part of a fit's state.
 typedef struct tess_xp_intervals {
-    double ends[TESS_XPCS_MAX_PARAM][2];    // NaN: not known
+    double ends[TESS_XPCS_MAX_PARAM][2]; // NaN: not known
+    // Errors over those of points that are independent: chi2 rises by its square for one of theirs.
+    double stretch[TESS_XPCS_MAX_PARAM];
     int32_t kind[TESS_XPCS_MAX_PARAM];      // tess_xpcs_interval
     int32_t is_wanted[TESS_XPCS_MAX_PARAM]; // from the profile
     int32_t is_bent[TESS_XPCS_MAX_PARAM];

@@ -127,6 +127,8 @@ struct tess_xp_engine {
     tess_xp_reduced kept;
     void *kept_block;
     tess_xp_reduced final; // at the optimum
+    // Errors with noise frames, NULL until they are known; no part of the state.
+    tess_xpcs_result *noisy;
     void *final_block;
     size_t reduced_bytes;
 
