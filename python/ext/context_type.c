@@ -129,6 +129,12 @@ core_context *core_to_context(const core_state *state, PyObject *value)
     return (core_context *)value;
 }
 
+int core_is_first(const core_context *context)
+{
+    tess_context_info info;
+    return tess_context_get_info(context->handle, &info, sizeof info) == TESS_OK && info.rank == 0;
+}
+
 static int take_lock(core_context *context)
 {
     const unsigned long thread = PyThread_get_thread_ident();
@@ -211,7 +217,7 @@ static int open_context(core_context *context, const core_state *state, tess_con
     return 0;
 }
 
-enum { N_KEYWORD = 9 };
+enum { N_KEYWORD = 10 };
 
 static int configure(const core_state *state, PyObject *const values[N_KEYWORD],
                      tess_context_config *config)
@@ -226,7 +232,8 @@ static int configure(const core_state *state, PyObject *const values[N_KEYWORD],
             0 ||
         core_to_flag(values[6], &config->profile) < 0 ||
         core_to_bytes(state, values[8], "device_memory_limit", &config->device_memory_limit_bytes) <
-            0) {
+            0 ||
+        core_to_text(values[9], "comm", &config->comm) < 0) {
         return -1;
     }
     config->n_thread = (int32_t)n_thread;
@@ -236,16 +243,16 @@ static int configure(const core_state *state, PyObject *const values[N_KEYWORD],
 
 static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char names[N_KEYWORD][20] = {"threads", "memory_limit", "device",
-                                        "isa",     "log",          "log_level",
-                                        "profile", "trace",        "device_memory_limit"};
-    static char *keywords[] = {names[0], names[1], names[2], names[3], names[4],
-                               names[5], names[6], names[7], names[8], NULL};
+    static char names[N_KEYWORD][20] = {
+        "threads", "memory_limit",        "device", "isa", "log", "log_level", "profile",
+        "trace",   "device_memory_limit", "comm"};
+    static char *keywords[] = {names[0], names[1], names[2], names[3], names[4], names[5],
+                               names[6], names[7], names[8], names[9], NULL};
     const core_state *state = PyType_GetModuleState(type);
     PyObject *values[N_KEYWORD] = {NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOO:Context", keywords, &values[0],
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOO:Context", keywords, &values[0],
                                      &values[1], &values[2], &values[3], &values[4], &values[5],
-                                     &values[6], &values[7], &values[8])) {
+                                     &values[6], &values[7], &values[8], &values[9])) {
         return NULL;
     }
     for (int i = 0; i < N_KEYWORD; i++) {
@@ -411,13 +418,53 @@ static PyObject *context_info(PyObject *self, void *closure)
     if (status != TESS_OK) {
         return core_raise(PyType_GetModuleState(Py_TYPE(self)), status, tess_last_error());
     }
-    return Py_BuildValue("{sisssKsssssssssKsz}", "threads", (int)info.n_thread, "threads_origin",
-                         info.n_thread_origin, "memory_limit",
+    return Py_BuildValue("{sisssKsssssssssKszsisisz}", "threads", (int)info.n_thread,
+                         "threads_origin", info.n_thread_origin, "memory_limit",
                          (unsigned long long)info.memory_limit_bytes, "memory_limit_origin",
                          info.memory_limit_origin, "isa", info.isa, "device", info.device,
                          "device_reason", info.device_reason, "device_memory_limit",
                          (unsigned long long)info.device_memory_limit_bytes,
-                         "device_memory_limit_origin", info.device_memory_limit_origin);
+                         "device_memory_limit_origin", info.device_memory_limit_origin, "rank",
+                         (int)info.rank, "n_rank", (int)info.n_rank, "comm", info.comm);
+}
+
+// How a call went, as other ranks are told: whatever is no error of Tessera stopped it.
+static tess_status status_of(PyObject *error)
+{
+#define STATUS_VALUE(name, value, exit_code, text) name,
+    static const tess_status all[] = {TESS_STATUS_LIST(STATUS_VALUE)};
+#undef STATUS_VALUE
+    if (error == Py_None) {
+        return TESS_OK;
+    }
+    PyObject *name = PyObject_GetAttrString(error, "status");
+    tess_status found = TESS_CANCELLED;
+    for (size_t i = 0; name && PyUnicode_Check(name) && i < sizeof all / sizeof *all; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, tess_status_name(all[i])) == 0) {
+            found = all[i];
+        }
+    }
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
+static PyObject *context_leave(PyObject *self, PyObject *error)
+{
+    core_context *context = (core_context *)self;
+    const core_state *state = PyType_GetModuleState(Py_TYPE(self));
+    const tess_status own = status_of(error);
+    if (take_lock(context) < 0) {
+        return NULL;
+    }
+    tess_status status = own;
+    Py_BEGIN_ALLOW_THREADS status = tess_context_leave(context->handle, own);
+    Py_END_ALLOW_THREADS release_lock(context);
+    if (own == TESS_OK && status != TESS_OK) {
+        return core_raise(state, status,
+                          status == TESS_CANCELLED ? tess_status_text(status) : tess_last_error());
+    }
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef context_methods[] = {
@@ -425,6 +472,9 @@ static PyMethodDef context_methods[] = {
      "cancel($self)\n--\n\nStop the call that runs now; any thread may ask."},
     {"close", context_close, METH_NOARGS,
      "close($self)\n--\n\nStop the threads, write the trace, free everything."},
+    {"leave", context_leave, METH_O,
+     "leave($self, error, /)\n--\n\nEnd what the ranks of a job do together: waits for the others, "
+     "who hear of an error; raises theirs\nif this rank has none (None)."},
     {"memory", context_memory, METH_NOARGS,
      "memory($self)\n--\n\nHeap bytes held now and at most so far."},
     {"profile", context_profile, METH_NOARGS,
@@ -441,7 +491,7 @@ static PyGetSetDef context_getset[] = {
 
 static char context_doc[] =
     "Context(*, threads=None, memory_limit=None, device=None, isa=None, log=None, log_level=None, "
-    "profile=False, trace=None, device_memory_limit=None)\n--\n\n"
+    "profile=False, trace=None, device_memory_limit=None, comm=None)\n--\n\n"
     "Threads, memory limit, device and log of the calls made with it; one call at a time.\n\n"
     "Parameters\n----------\n"
     "threads : int, optional\n    Default: TESSERA_NUM_THREADS, OMP_NUM_THREADS, "
@@ -457,7 +507,9 @@ static char context_doc[] =
     "trace : path, optional\n    Chrome trace, written by close().\n"
     "device_memory_limit : int or str, optional\n    Bytes of a GPU's own memory, or text. "
     "Default: "
-    "TESSERA_DEVICE_MEMORY_LIMIT, else\n    what is free there, less a reserve.";
+    "TESSERA_DEVICE_MEMORY_LIMIT, else\n    what is free there, less a reserve.\n"
+    "comm : str, optional\n    'mpi:HANDLE' of a communicator, as tessera.distributed.use() gives "
+    "it. Default: this\n    process alone.";
 
 static PyType_Slot context_slots[] = {
     {Py_tp_doc, context_doc},

@@ -184,6 +184,8 @@ typedef struct core_call {
 extern PyType_Spec core_context_spec;
 extern PyStructSequence_Desc core_progress_desc;
 
+// Whether this process speaks and writes for the ranks it works with.
+int core_is_first(const core_context *context);
 core_context *core_to_context(const core_state *state, PyObject *value);
 // One handle less; gives up the reference the handle held.
 void core_context_release(core_context *context);

@@ -307,7 +307,7 @@ static PyObject *run(const core_state *state, core_context *context,
     if (core_call_begin(&call, state, context, values[PROGRESS]) == 0) {
         tess_status status =
             compute(context->handle, detector, data, source, &config, steps, &events);
-        if (status == TESS_OK && report->path) {
+        if (status == TESS_OK && report->path && core_is_first(context)) {
             status = tess_decode_events_report(context->handle, events, &data->spikes, report->path,
                                                report->overwrite);
         }

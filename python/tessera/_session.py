@@ -21,6 +21,7 @@ class _Defaults:
     device: str | None = None
     device_memory_limit: int | str | None = None
     log_level = _LEVELS["INFO"]
+    comm: str | None = None  # as tessera.distributed.use() says
 
 
 class _Log:
@@ -46,9 +47,13 @@ _stores: list[dict[Any, Any]] = [_idle]
 
 
 class Lease:
-    """The context of one call: the user's, one at rest, or a new one."""
+    """The context of one call: the user's, one at rest, or a new one.
 
-    __slots__ = ("_context", "_key", "_log")
+    ranks: the call divides its work. Where ranks work together it has a context of its own, at
+    whose end they hear how each other fared.
+    """
+
+    __slots__ = ("_comm", "_context", "_key", "_log")
 
     def __init__(
         self,
@@ -57,8 +62,10 @@ class Lease:
         threads: int | None = None,
         memory_limit: int | str | None = None,
         device: str | None = None,
+        ranks: bool = False,
     ) -> None:
         self._context = context
+        self._comm = _Defaults.comm if ranks and context is None else None
         self._key: _Key | None = None
         self._log: _Log | None = None
         if context is None:
@@ -73,12 +80,17 @@ class Lease:
                 "context: it decides threads, memory_limit and device; give it or them"
             )
 
+    def _rested(self) -> tuple[Context, _Log]:
+        if self._comm is not None or self._key is None:
+            raise LookupError
+        return _idle[self._key].pop()
+
     def __enter__(self) -> Context:
         if self._key is None:
             assert self._context is not None
             return self._context
         try:
-            self._context, self._log = _idle[self._key].pop()
+            self._context, self._log = self._rested()
         except LookupError:
             threads, memory_limit, device, log_level, of_device = self._key
             self._log = _Log()
@@ -89,6 +101,7 @@ class Lease:
                 log=self._log,
                 log_level=log_level,
                 device_memory_limit=of_device,
+                comm=self._comm,
             )
         return self._context
 
@@ -99,6 +112,10 @@ class Lease:
         trace: TracebackType | None,
     ) -> None:
         if self._key is None or self._context is None or self._log is None:
+            return
+        if self._comm is not None:
+            with self._context:
+                self._context.leave(error)
             return
         if self._key not in _idle and len(_idle) >= _MAX_IDLE:
             _idle.clear()

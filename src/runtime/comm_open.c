@@ -200,6 +200,15 @@ static void log_times(tess_context *ctx, const tess_comm_parts *parts)
     }
 }
 
+// MPI wants all ranks to give up a communicator together, and contexts may end at any time.
+static void part(tess_comm *comm)
+{
+    if (comm->group && comm->has_left && !comm->is_lost) {
+        comm->module->leave(comm->group);
+        comm->group = NULL;
+    }
+}
+
 tess_status tess_context_leave(tess_context *ctx, tess_status status)
 {
     tess_comm *comm = ctx ? ctx->comm : NULL;
@@ -219,6 +228,7 @@ tess_status tess_context_leave(tess_context *ctx, tess_status status)
         log_times(ctx, &parts);
     }
     tess_comm_parts_free(&parts);
+    part(comm);
     return agreed;
 }
 

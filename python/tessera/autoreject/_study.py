@@ -432,7 +432,7 @@ def study(
         None if n_interpolate is None else np.ascontiguousarray(n_interpolate, np.int64),
     )
     show = callback(progress)
-    with Session(threads=threads, memory_limit=memory_limit, device=device) as context:
+    with Session(threads=threads, memory_limit=memory_limit, device=device, ranks=True) as context:
         handle = _core.autoreject_study_open(
             context,
             bids_dir,

@@ -47,9 +47,12 @@ class Session(_lib.Session):
         threads: int | None = None,
         memory_limit: int | str | None = None,
         device: str | None = None,
+        ranks: bool = False,
     ) -> None:
         check_device(device)
-        super().__init__(context, threads=threads, memory_limit=memory_limit, device=device)
+        super().__init__(
+            context, threads=threads, memory_limit=memory_limit, device=device, ranks=ranks
+        )
 
     def __exit__(
         self,

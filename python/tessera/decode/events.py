@@ -136,7 +136,7 @@ def _call(
     design: Any = None,
     session: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    with Session(**(session or {})) as context:
+    with Session(**(session or {}), ranks=True) as context:
         return _core.decode_events(
             context,
             data,

@@ -264,7 +264,9 @@ def fit(
     if resume is None and checkpoint is not None:
         resume = True
     # Warnings of a fit are in its result, and go to the logger.
-    with Lease(context, threads=threads, memory_limit=memory_limit, device=device) as ctx:
+    with Lease(
+        context, threads=threads, memory_limit=memory_limit, device=device, ranks=True
+    ) as ctx:
         try:
             handle = _core.xpcs_fit(
                 ctx,

@@ -212,7 +212,7 @@ def sample(
         raise _core.ArgumentError("resume: there is nothing to go on from without checkpoint=...")
     if resume is None and checkpoint is not None:
         resume = True
-    with Lease(context, **place) as ctx:
+    with Lease(context, **place, ranks=True) as ctx:
         try:
             handle = _core.xpcs_sample(
                 ctx,

@@ -76,8 +76,41 @@ static void end_mpi(void)
     }
 }
 
+// The library's name up to its first comma or line.
+static void name_library(char *out, size_t capacity)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    snprintf(out, capacity, "%.*s", (int)strcspn(text, ",\n"), text);
+}
+
+// Handles of one MPI mean nothing to another: who has a communicator has started its MPI.
+static tess_status check_library(const tess_host *host, const tess_comm_start *start,
+                                 int is_started)
+{
+    char library[112];
+    name_library(library, sizeof library);
+#ifdef OPEN_MPI
+    if (!strstr(library, "Open MPI")) {
+        return host->fail(host->user, TESS_E_UNSUPPORTED,
+                          "comm: this process has %s, but tessera-comm-mpi was built for Open MPI; "
+                          "build it with the mpicc of that MPI",
+                          library);
+    }
+#endif
+    if (!is_started && (start->has_fortran || start->communicator)) {
+        return host->fail(host->user, TESS_E_UNSUPPORTED,
+                          "comm: a communicator is given, but %s, which tessera-comm-mpi uses, was "
+                          "not started: the communicator is of another MPI library. Build mpi4py "
+                          "(or your program) and tessera-comm-mpi with one mpicc",
+                          library);
+    }
+    return TESS_OK;
+}
+
 // MPI ends with the process if it was started here; who started it before ends it himself.
-static tess_status start_mpi(const tess_host *host)
+static tess_status start_mpi(const tess_host *host, const tess_comm_start *start)
 {
     int is_started = 0;
     int is_over = 0;
@@ -88,8 +121,9 @@ static tess_status start_mpi(const tess_host *host)
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "MPI was ended in this process and cannot be started again");
     }
-    if (is_started) {
-        return TESS_OK;
+    const tess_status fits = check_library(host, start, is_started);
+    if (fits != TESS_OK || is_started) {
+        return fits;
     }
     const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (code != MPI_SUCCESS) {
@@ -105,15 +139,6 @@ static MPI_Comm comm_of(const tess_comm_start *start)
         return MPI_Comm_f2c((MPI_Fint)start->fortran);
     }
     return start->communicator ? *(const MPI_Comm *)start->communicator : MPI_COMM_WORLD;
-}
-
-// The library's name up to its first comma or line.
-static void name_library(char *out, size_t capacity)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    snprintf(out, capacity, "%.*s", (int)strcspn(text, ",\n"), text);
 }
 
 static tess_status find_place(const tess_comm_group *group, tess_comm_place *place)
@@ -148,7 +173,7 @@ static void leave(tess_comm_group *group)
 static tess_status join(const tess_host *host, const tess_comm_start *start, tess_comm_place *place,
                         tess_comm_group **out)
 {
-    const tess_status started = start_mpi(host);
+    const tess_status started = start_mpi(host, start);
     if (started != TESS_OK) {
         return started;
     }

@@ -202,7 +202,7 @@ class PredictMixin(StateSpace):
     ) -> dict[str, Any]:
         n_time = len(observation["time"])
         detector = self._detector(device)
-        with Session(**self._budget(memory_budget, device)) as context:
+        with Session(**self._budget(memory_budget, device), ranks=True) as context:
             found = _core.decode_predict(
                 context,
                 detector,
@@ -355,7 +355,7 @@ class PredictMixin(StateSpace):
         for name in output_names(return_outputs, None):
             want |= _WANT_BITS[name]
         detector = self._detector(device)
-        with Session(**self._budget(memory_budget, device)) as context:
+        with Session(**self._budget(memory_budget, device), ranks=True) as context:
             report = _core.decode_stream(
                 context,
                 detector,

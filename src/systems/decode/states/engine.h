@@ -54,7 +54,7 @@ typedef struct tess_de_engine_desc {
                              // checked, and made again from the boundary where they have
     int32_t likelihood_only; // nothing is filtered; the evidence is NaN
     int32_t reuses_ll;       // tess_de_engine_reuse_likelihood() will be called
-    int32_t is_divided;      // likelihoods are computed by all ranks, of which this is the first
+    int32_t is_divided;      // likelihoods are computed by all ranks
     tess_de_rows given_ll;   // [n_ll] known already
     tess_de_rows ll;         // [n_ll] out
     tess_de_rows acausal;    // [N_s]

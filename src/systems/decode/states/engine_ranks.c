@@ -2,6 +2,7 @@
 //
 // Rank 0 has the engine. When it needs rows it says which; every rank computes its share of them,
 // and rank 0 puts them together. Nothing else is divided: filter and smoother go from row to row.
+// Where all ranks want the results all have engines, which come to the same rows together.
 #include "systems/decode/states/engine_ranks.h"
 
 #include "base/status.h"
@@ -87,7 +88,14 @@ tess_status tess_de_ranks_likelihood(tess_de_engine *e, int64_t first, int64_t c
     request ask = {first, count};
     tess_comm_parts parts;
     tess_status status = tess_comm_broadcast(e->ctx, ASK, TESS_OK, &ask, sizeof ask);
-    if (status == TESS_OK) {
+    if (status == TESS_OK && (ask.first != first || ask.count != count)) {
+        const tess_status other =
+            tess_error_set(TESS_E_MISMATCH,
+                           "the ranks have come apart: one is at time %lld, rank 0 "
+                           "at %lld; give all the same threads and memory limit",
+                           (long long)first, (long long)ask.first);
+        status = tess_comm_agree(e->ctx, ASK, other);
+    } else if (status == TESS_OK) {
         status = exchange(e, ask, scratch, &parts);
     }
     if (status != TESS_OK) {
