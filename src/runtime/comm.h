@@ -79,6 +79,11 @@ TESS_MUST_CHECK tess_status tess_comm_gather(tess_context *ctx, tess_comm_point 
                                              tess_comm_parts *out);
 void tess_comm_parts_free(tess_comm_parts *parts);
 
+// Of n items rank k has worked out those at k, k + n_rank, ...; afterwards every rank has all.
+TESS_MUST_CHECK tess_status tess_comm_share_dealt(tess_context *ctx, tess_comm_point at,
+                                                  tess_status status, void *items,
+                                                  size_t item_bytes, int64_t n);
+
 // Rank 0's bytes for all; as many on every rank.
 TESS_MUST_CHECK tess_status tess_comm_broadcast(tess_context *ctx, tess_comm_point at,
                                                 tess_status status, void *data, size_t bytes);

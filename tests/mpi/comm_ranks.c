@@ -50,6 +50,23 @@ static void check_gather(tess_context *ctx)
     tess_comm_parts_free(&parts); // accepts what is freed
 }
 
+// Item k is worked out by rank k modulo their number; there may be fewer than ranks.
+static void check_dealt(tess_context *ctx)
+{
+    for (int64_t n = 0; n < 12; n++) {
+        int64_t items[12][3] = {{0}};
+        for (int64_t k = tess_comm_rank(ctx); k < n; k += tess_comm_size(ctx)) {
+            items[k][0] = 7 * k + 1;
+            items[k][2] = -k;
+        }
+        CHECK(tess_comm_share_dealt(ctx, (tess_comm_point){"dealt", 3}, TESS_OK, items,
+                                    sizeof items[0], n) == TESS_OK);
+        for (int64_t k = 0; k < n; k++) {
+            CHECK(items[k][0] == 7 * k + 1 && items[k][1] == 0 && items[k][2] == -k);
+        }
+    }
+}
+
 static void check_broadcast(tess_context *ctx)
 {
     int64_t values[3] = {tess_comm_rank(ctx), 5, -tess_comm_rank(ctx)};
@@ -140,6 +157,7 @@ static void check_all(const char *comm, const void *communicator, int n_rank)
     CHECK(info.n_rank == n_rank && tess_comm_size(ctx) == n_rank);
     CHECK((info.comm != NULL) == (strcmp(comm, "none") != 0));
     check_gather(ctx);
+    check_dealt(ctx);
     check_broadcast(ctx);
     check_shares(ctx);
     check_failure(ctx);

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "numerics/order.h"
 #include "numerics/trust_region.h"
+#include "runtime/comm.h"
 #include "systems/xpcs/fit/curve.h"
 #include "systems/xpcs/fit/start_two.h"
 #include "systems/xpcs/model/two.h"
@@ -34,9 +35,10 @@ static const double work_share = 2;     // and on large ones, passes over all
 static const double looks_per_fit = 25; // about
 static const double rough = 0.05;       // of chi2: a first descent ends
 static const double fine = 1e-4;
-static const double promising = 60; // excess of chi2 that a first descent may have
-static const double tellable = 30;  // excess from which on the sketch has decided
-static const double same = 0.25;    // distance squared, in errors, within one minimum
+static const double promising = 60;     // excess of chi2 that a first descent may have
+static const double tellable = 30;      // excess from which on the sketch has decided
+static const double same = 0.25;        // distance squared, in errors, within one minimum
+static const double least_points = 5e4; // times runs, that ranks divide
 
 typedef struct run {
     double theta[P];
@@ -78,25 +80,54 @@ static void reset_contrast(const scout *s, int64_t set)
            (size_t)s->sketch.n_angle * sizeof(double));
 }
 
-// Costs of runs first..n_run-1.
-static tess_status screen(scout *s, int64_t first)
+// Runs of which this rank takes those at begin, begin + step, ...: no run knows of another.
+typedef struct deal {
+    int64_t begin;
+    int64_t step;
+} deal;
+
+static deal deal_of(const scout *s, int64_t first, int64_t n)
 {
-    while (first < s->n_run) {
-        const int64_t left = s->n_run - first;
+    const bool is_divided = (double)(n * s->sketch.n_point) >= least_points;
+    return is_divided ? (deal){first + tess_comm_rank(s->ctx), tess_comm_size(s->ctx)}
+                      : (deal){first, 1};
+}
+
+// What all ranks have found.
+static tess_status collect(const scout *s, deal own, int64_t first, int64_t n, tess_status status)
+{
+    const tess_comm_point at = {"starts of the search", (uint64_t)n};
+    return own.step == 1
+               ? status
+               : tess_comm_share_dealt(s->ctx, at, status, s->runs + first, sizeof *s->runs, n);
+}
+
+// Costs of this rank's part of runs up to n_run-1.
+static tess_status screen_own(scout *s, deal own)
+{
+    for (int64_t at = own.begin; at < s->n_run;) {
+        const int64_t left = (s->n_run - at + own.step - 1) / own.step;
         const int64_t n = left < s->sketch.max_set ? left : s->sketch.max_set;
         tess_xp_look looks[MOST_SETS];
         for (int64_t i = 0; i < n; i++) {
             reset_contrast(s, i);
-            looks[i].theta = s->runs[first + i].theta;
+            looks[i].theta = s->runs[at + i * own.step].theta;
             looks[i].contrast = s->contrast + i * s->sketch.n_angle;
         }
         TESS_TRY(tess_xp_sketch_look(&s->sketch, looks, n, 0));
-        for (int64_t i = 0; i < n; i++) {
-            s->runs[first + i].cost = isfinite(looks[i].cost) ? looks[i].cost : (double)INFINITY;
+        for (int64_t i = 0; i < n; i++, at += own.step) {
+            s->runs[at].cost = isfinite(looks[i].cost) ? looks[i].cost : (double)INFINITY;
         }
-        first += n;
     }
     return TESS_OK;
+}
+
+// Costs of runs first..n_run-1.
+static tess_status screen(scout *s, int64_t first)
+{
+    const int64_t n = s->n_run - first;
+    const deal own = deal_of(s, first, n);
+    return collect(s, own, first, n, screen_own(s, own));
 }
 
 // Runs from first on, cheapest first.
@@ -227,15 +258,16 @@ static void move_set(descent *d, int64_t from, int64_t to)
            (size_t)s->sketch.n_angle * sizeof(double));
 }
 
-// Descends from runs first..first+n-1, a batch of them at a time; as one ends the next begins.
-static tess_status descend(scout *s, int64_t first, int64_t n, double least_gain, int64_t max_nfev)
+// Descends from this rank's part of the runs up to end, a batch of them at a time; as one ends the
+// next begins.
+static tess_status descend_own(scout *s, deal own, int64_t end, double least_gain, int64_t max_nfev)
 {
     descent d = {.s = s, .least_gain = least_gain, .max_nfev = max_nfev};
     const int64_t n_set = s->sketch.max_set;
-    int64_t next = first;
+    int64_t next = own.begin;
     int64_t n_active = 0;
-    while (n_active < n_set && next < first + n) {
-        begin_at(&d, n_active++, next++);
+    for (; n_active < n_set && next < end; next += own.step) {
+        begin_at(&d, n_active++, next);
     }
     while (n_active > 0) {
         for (int64_t i = 0; i < n_active; i++) {
@@ -251,8 +283,9 @@ static tess_status descend(scout *s, int64_t first, int64_t n, double least_gain
                 continue;
             }
             finish(s, i, &s->runs[d.of[i]]);
-            if (next < first + n) {
-                begin_at(&d, i, next++);
+            if (next < end) {
+                begin_at(&d, i, next);
+                next += own.step;
                 i++;
             } else {
                 n_active--; // the last one moves here
@@ -261,6 +294,13 @@ static tess_status descend(scout *s, int64_t first, int64_t n, double least_gain
         }
     }
     return TESS_OK;
+}
+
+// Descends from all runs.
+static tess_status descend(scout *s, double least_gain, int64_t max_nfev)
+{
+    const deal own = deal_of(s, 0, s->n_run);
+    return collect(s, own, 0, s->n_run, descend_own(s, own, s->n_run, least_gain, max_nfev));
 }
 
 static double excess_of(const scout *s, const run *r, double best)
@@ -401,11 +441,11 @@ static tess_status search(scout *s, const double *starts, int64_t n_start, int64
         add_run(s, starts + i * stride);
     }
     TESS_TRY(screen(s, n_fit));
-    TESS_TRY(descend(s, 0, s->n_run, rough, FIT_NFEV));
+    TESS_TRY(descend(s, rough, FIT_NFEV));
     const bool is_two = s->problem->model.mode == TESS_XPCS_TWO_COMPONENT;
     keep_distinct(s, promising, is_two ? TWO_REFINED : REFINED);
     add_mirrors(s);
-    TESS_TRY(descend(s, 0, s->n_run, fine, REFINE_NFEV));
+    TESS_TRY(descend(s, fine, REFINE_NFEV));
     keep_distinct(s, tellable, is_two ? TWO_MINIMA : TESS_XP_MAX_MINIMA);
     return TESS_OK;
 }

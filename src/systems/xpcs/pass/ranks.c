@@ -164,7 +164,9 @@ tess_status tess_xp_ranks_finish(tess_xp_pass *pass, const tess_xp_point *points
     tess_comm_parts parts;
     pass->next_leaf = 0;
     TESS_TRY(tess_comm_gather(pass->ctx, at, status, packed, n * sizeof *packed, &parts));
+    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.join");
     const tess_status unpacked = unpack(pass, n_set, &parts);
+    tess_span_end(&span, 0, 0);
     tess_comm_parts_free(&parts);
     return unpacked;
 }
