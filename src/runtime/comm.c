@@ -275,16 +275,21 @@ void tess_comm_parts_free(tess_comm_parts *parts)
     *parts = (tess_comm_parts){0};
 }
 
-static tess_status exchange(call *c, const void *mine, tess_comm_parts *out)
+typedef tess_status (*gather_fn)(tess_comm_group *group, const void *mine, void *all,
+                                 const uint64_t *bytes);
+
+static tess_status exchange(call *c, gather_fn gather, bool is_taker, const void *mine,
+                            tess_comm_parts *out)
 {
     for (int32_t k = 0; k < c->comm->place.n_rank; k++) {
         c->bytes[k] = c->heads[k].bytes;
     }
-    TESS_TRY(take_parts(c->ctx, c->bytes, out));
+    if (is_taker) {
+        TESS_TRY(take_parts(c->ctx, c->bytes, out));
+    }
     tess_span span = tess_span_begin(&c->ctx->tracer, "comm.exchange");
     const int64_t begin_ns = tess_now_ns();
-    const tess_status status =
-        c->comm->module->all_gather_v(c->comm->group, mine, out->data, c->bytes);
+    const tess_status status = gather(c->comm->group, mine, out->data, c->bytes);
     count(c, begin_ns, &span, out->data_bytes);
     if (status != TESS_OK) {
         tess_comm_parts_free(out);
@@ -292,8 +297,8 @@ static tess_status exchange(call *c, const void *mine, tess_comm_parts *out)
     return status;
 }
 
-tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at, tess_status status,
-                             const void *mine, size_t bytes, tess_comm_parts *out)
+static tess_status gather_for(tess_context *ctx, tess_comm_point at, tess_status status,
+                              bool is_for_all, const void *mine, size_t bytes, tess_comm_parts *out)
 {
     *out = (tess_comm_parts){0};
     if (tess_comm_size(ctx) == 1) {
@@ -307,8 +312,22 @@ tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at, tess_status 
     TESS_TRY(begin_call(ctx, at, status, bytes, &c));
     tess_status agreed = meet(&c);
     if (agreed == TESS_OK) {
-        agreed = exchange(&c, mine, out);
+        agreed = is_for_all
+                     ? exchange(&c, c.comm->module->all_gather_v, true, mine, out)
+                     : exchange(&c, c.comm->module->gather_v, tess_comm_is_first(ctx), mine, out);
     }
     end_call(&c);
     return agreed;
+}
+
+tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at, tess_status status,
+                             const void *mine, size_t bytes, tess_comm_parts *out)
+{
+    return gather_for(ctx, at, status, true, mine, bytes, out);
+}
+
+tess_status tess_comm_gather_first(tess_context *ctx, tess_comm_point at, tess_status status,
+                                   const void *mine, size_t bytes, tess_comm_parts *out)
+{
+    return gather_for(ctx, at, status, false, mine, bytes, out);
 }

@@ -50,6 +50,25 @@ static void check_gather(tess_context *ctx)
     tess_comm_parts_free(&parts); // accepts what is freed
 }
 
+// Rank 0 alone has what all brought.
+static void check_gather_first(tess_context *ctx)
+{
+    unsigned char mine[64];
+    tess_comm_parts parts;
+    const int rank = tess_comm_rank(ctx);
+    memset(mine, 'A' + rank, sizeof mine);
+    CHECK(tess_comm_gather_first(ctx, (tess_comm_point){"first", 1}, TESS_OK, mine,
+                                 (size_t)(2 * rank + 1), &parts) == TESS_OK);
+    CHECK((parts.data != NULL) == (rank == 0));
+    for (int k = 0; k < tess_comm_size(ctx) && rank == 0; k++) {
+        CHECK(parts.offset[k + 1] - parts.offset[k] == (uint64_t)(2 * k + 1));
+        for (uint64_t i = parts.offset[k]; i < parts.offset[k + 1]; i++) {
+            CHECK(parts.data[i] == 'A' + k);
+        }
+    }
+    tess_comm_parts_free(&parts);
+}
+
 // Item k is worked out by rank k modulo their number; there may be fewer than ranks.
 static void check_dealt(tess_context *ctx)
 {
@@ -157,6 +176,7 @@ static void check_all(const char *comm, const void *communicator, int n_rank)
     CHECK(info.n_rank == n_rank && tess_comm_size(ctx) == n_rank);
     CHECK((info.comm != NULL) == (strcmp(comm, "none") != 0));
     check_gather(ctx);
+    check_gather_first(ctx);
     check_dealt(ctx);
     check_broadcast(ctx);
     check_shares(ctx);

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,16 +255,32 @@ static tess_status gather_large(tess_comm_group *group, const void *mine, void *
     return TESS_OK;
 }
 
-static tess_status all_gather_v(tess_comm_group *group, const void *mine, void *all,
-                                const uint64_t *bytes)
+static tess_status start_gather(const tess_comm_group *group, const void *mine, void *all,
+                                const int *counts, const int *offsets, bool is_for_all,
+                                MPI_Request *request)
+{
+    const int own = counts[group->rank];
+    const int code = is_for_all ? MPI_Iallgatherv(mine, own, MPI_BYTE, all, counts, offsets,
+                                                  MPI_BYTE, group->comm, request)
+                                : MPI_Igatherv(mine, own, MPI_BYTE, all, counts, offsets, MPI_BYTE,
+                                               0, group->comm, request);
+    return code == MPI_SUCCESS ? TESS_OK
+                               : explain(group->host, code, "exchange bytes between ranks");
+}
+
+static uint64_t add_up(const tess_comm_group *group, const uint64_t *bytes)
 {
     uint64_t total = 0;
     for (int32_t rank = 0; rank < group->n_rank; rank++) {
         total += bytes[rank];
     }
-    if (total > MOST_BYTES) {
-        return gather_large(group, mine, all, bytes);
-    }
+    return total;
+}
+
+// At most MOST_BYTES of all ranks together.
+static tess_status gather_small(const tess_comm_group *group, const void *mine, void *all,
+                                const uint64_t *bytes, bool is_for_all)
+{
     const tess_host *host = group->host;
     const size_t list_bytes = 2 * (size_t)group->n_rank * sizeof(int);
     int *counts = host->alloc(host->user, list_bytes);
@@ -276,13 +293,62 @@ static tess_status all_gather_v(tess_comm_group *group, const void *mine, void *
         offsets[rank] = rank == 0 ? 0 : offsets[rank - 1] + counts[rank - 1];
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Iallgatherv(mine, counts[group->rank], MPI_BYTE, all, counts, offsets,
-                                     MPI_BYTE, group->comm, &request);
-    const tess_status status = code == MPI_SUCCESS
-                                   ? wait_for(group, &request, -1)
-                                   : explain(host, code, "exchange bytes between ranks");
+    tess_status status = start_gather(group, mine, all, counts, offsets, is_for_all, &request);
+    if (status == TESS_OK) {
+        status = wait_for(group, &request, -1);
+    }
     host->release(host->user, counts, list_bytes);
     return status;
+}
+
+static tess_status all_gather_v(tess_comm_group *group, const void *mine, void *all,
+                                const uint64_t *bytes)
+{
+    return add_up(group, bytes) > MOST_BYTES ? gather_large(group, mine, all, bytes)
+                                             : gather_small(group, mine, all, bytes, true);
+}
+
+// Bytes of one rank for rank 0, in pieces that a message holds.
+static tess_status send_first(const tess_comm_group *group, const void *mine, void *to,
+                              uint64_t bytes, int32_t from)
+{
+    for (uint64_t at = 0; at < bytes; at += MOST_BYTES) {
+        const int n = (int)(bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES);
+        MPI_Request request = MPI_REQUEST_NULL;
+        const int code =
+            group->rank == 0
+                ? MPI_Irecv((char *)to + at, n, MPI_BYTE, from, 0, group->comm, &request)
+                : MPI_Isend((const char *)mine + at, n, MPI_BYTE, 0, 0, group->comm, &request);
+        const tess_status status = code == MPI_SUCCESS
+                                       ? wait_for(group, &request, -1)
+                                       : explain(group->host, code, "send bytes to rank 0");
+        if (status != TESS_OK) {
+            return status;
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status gather_v(tess_comm_group *group, const void *mine, void *all,
+                            const uint64_t *bytes)
+{
+    if (add_up(group, bytes) <= MOST_BYTES) {
+        return gather_small(group, mine, all, bytes, false);
+    }
+    char *at = all;
+    if (group->rank == 0) {
+        memcpy(at, mine, bytes[0]);
+    }
+    for (int32_t rank = 0; rank < group->n_rank; rank++) {
+        if (rank > 0 && (group->rank == 0 || group->rank == rank)) {
+            const tess_status status = send_first(group, mine, at, bytes[rank], rank);
+            if (status != TESS_OK) {
+                return status;
+            }
+        }
+        at = at ? at + bytes[rank] : NULL;
+    }
+    return TESS_OK;
 }
 
 static void abort_all(tess_comm_group *group, int code)
@@ -303,6 +369,7 @@ const tess_comm_module *tess_comm_entry(void)
                                            .leave = leave,
                                            .all_gather = all_gather,
                                            .all_gather_v = all_gather_v,
+                                           .gather_v = gather_v,
                                            .broadcast = broadcast,
                                            .abort = abort_all};
     return &table;

@@ -60,7 +60,7 @@ static tess_status exchange(tess_de_engine *e, request ask, void *scratch, tess_
     const tess_status status = compute_share(e, ask, scratch, &own);
     const tess_comm_point at = {"likelihood of rows", (uint64_t)ask.first};
     const tess_status agreed =
-        tess_comm_gather(e->ctx, at, status, own.memory, own.memory ? own.bytes : 0, parts);
+        tess_comm_gather_first(e->ctx, at, status, own.memory, own.memory ? own.bytes : 0, parts);
     tess_heap_free(&e->ctx->heap, own.memory, own.bytes, TESS_TAG_SCRATCH);
     return agreed;
 }
