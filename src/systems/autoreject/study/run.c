@@ -201,9 +201,11 @@ tess_status tess_ar_study_each(tess_autoreject_study *s, const tess_ar_study_wor
     c->n_at_a_time = work->n_at_a_time < c->n ? work->n_at_a_time : c->n;
     c->n_at_a_time = c->n_at_a_time < MOST_WORKERS ? c->n_at_a_time : MOST_WORKERS;
     pthread_mutex_init(&c->mutex, NULL);
+    tess_span span = tess_span_begin(&s->ctx->tracer, work->stage);
     const tess_status own = c->n > 0 ? run_crew(c) : TESS_OK;
     pthread_mutex_destroy(&c->mutex);
     const tess_status status = tess_ar_study_tell_ranks(s, work, wanted, c->n, own);
+    tess_span_end(&span, 0, 0);
     tess_blocks_free(&memory);
     return status;
 }
