@@ -199,6 +199,37 @@ def test_compilers_see_the_operator() -> None:
     assert torch.equal(z, layer(x))
 
 
+def _loss_of(kind: str) -> tuple[Callable[[], Any], list[Any]]:
+    if kind != "block":
+        inputs = _inputs(kind, torch.float32)
+        return lambda: _apply(kind, inputs).square().sum(), [t for t in inputs if t is not None]
+    torch.manual_seed(8)
+    block = lgatr.LGATrBlock(2, 5, {"num_heads": 2}, {"mlp_ratio": 2})
+    x, scalars = torch.randn(2, 5, 2, 16, requires_grad=True), torch.randn(2, 5, 5)
+    return lambda: block(x, scalars)[0].square().sum(), [x, *block.parameters()]
+
+
+@pytest.mark.skipif(
+    tuple(int(n) for n in torch.__version__.split(".")[:2]) < (2, 11),
+    reason="compiled autograd of this torch has no calls of nodes outside of programs",
+)
+# torch asks what it recorded for gradients, of its own operations as well.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+@pytest.mark.parametrize("kind", ["layer", "fcgp", "block"])
+def test_compiled_autograd(kind: str) -> None:
+    torch._dynamo.reset()
+    loss, given = _loss_of(kind)
+    want = torch.autograd.grad(loss(), given)
+    enabled = torch._dynamo.compiled_autograd._enable
+    for _ in range(2):  # what is recorded, and that again with other tensors
+        total = loss()
+        with enabled(torch.compile(backend="eager")):
+            total.backward()
+        for t, g in zip(given, want, strict=True):
+            assert torch.equal(t.grad, g)
+            t.grad = None
+
+
 def test_errors_are_the_same(through_python: Callable[[bool], None]) -> None:
     bad = [
         ("sgp", (torch.randn(8, 4, 3), torch.randn(8, 4, 2), None, None, None)),

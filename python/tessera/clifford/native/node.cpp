@@ -30,6 +30,13 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/utils/object_ptr.h>
+#include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+#define HAS_COMPILED_AUTOGRAD 1
+#include <torch/csrc/dynamo/compiled_autograd.h>
+#else
+#define HAS_COMPILED_AUTOGRAD 0
+#endif
 
 #include <algorithm>
 #include <array>
@@ -140,6 +147,8 @@ clifford_native_pass pass_of(const Op &op, int32_t pass, const Members &in, Tens
     }
     return p;
 }
+
+#include "recorded.hpp"
 
 struct Kept {
     Tensor z;
@@ -260,84 +269,41 @@ variable_list called_back(PyObject *function, PyObject *arguments, size_t n)
     return found;
 }
 
-struct Derivative : Node {
-    const Op *op = nullptr;
-    std::array<SavedVariable, N> in;
-    SavedVariable statistics;
-    SavedVariable linear_out;
-    SavedVariable z;
-
-    std::string name() const override
-    {
-        return "TesseraCliffordBackward";
-    }
-
-    void release_variables() override
-    {
-        for (SavedVariable &t : in) {
-            t.reset_data();
-        }
-        statistics.reset_data();
-        linear_out.reset_data();
-        z.reset_data();
-    }
-
-    variable_list apply(variable_list &&grads) override
-    {
-        const Tensor &gz = grads[0];
-        variable_list found(N);
-        unsigned wanted = 0;
-        for (int i = 0; i < N; i++) {
-            wanted |= unsigned(task_should_compute_output(i)) << i;
-        }
-        if (!gz.defined() || wanted == 0) {
-            return found;
-        }
-        Members inputs;
-        for (int i = 0; i < N; i++) {
-            inputs[i] = in[i].unpack();
-        }
-        const Kept kept = {z.unpack(getptr()), statistics.unpack(), linear_out.unpack()};
-        bool is_everyday =
-            !at::GradMode::is_enabled() && nobody_watches() && is_plain(gz) && !has_tangent(gz);
-        for (const Tensor &t : inputs) {
-            is_everyday = is_everyday && !has_tangent(t);
-        }
-        return is_everyday ? backward(*op, inputs, kept, gz, wanted)
-                           : by_python(inputs, kept, gz, wanted);
-    }
-
-    variable_list by_python(const Members &inputs, const Kept &kept, const Tensor &gz,
-                            unsigned wanted) const
-    {
-        pybind11::gil_scoped_acquire gil;
-        PyObject *arguments = PyTuple_New(6 + N);
-        PyTuple_SET_ITEM(arguments, 0, Py_NewRef(op->python));
-        PyTuple_SET_ITEM(arguments, 1, PyLong_FromUnsignedLong(wanted));
-        PyTuple_SET_ITEM(arguments, 2, wrap(kept.statistics));
-        PyTuple_SET_ITEM(arguments, 3, wrap(kept.linear_out));
-        PyTuple_SET_ITEM(arguments, 4, wrap(kept.z));
-        PyTuple_SET_ITEM(arguments, 5, wrap(gz));
-        for (int i = 0; i < N; i++) {
-            PyTuple_SET_ITEM(arguments, 6 + i, wrap(inputs[i]));
-        }
-        return called_back(python_backward, arguments, N);
-    }
-};
-
-// Versions of torch hold nodes by pointers of different kinds.
-template <class Pointer, class Made>
-Pointer make_node()
+variable_list gradients_by_python(const Op &op, const Members &inputs, const Kept &kept,
+                                  const Tensor &gz, unsigned wanted)
 {
-    if constexpr (std::is_same_v<Pointer, std::shared_ptr<typename Pointer::element_type>>) {
-        typename Pointer::element_type *made = new Made();
-        return Pointer(made, [](auto *node) { deleteNode(node); });
-    } else {
-        return Pointer(c10::make_intrusive<Made>());
+    pybind11::gil_scoped_acquire gil;
+    PyObject *arguments = PyTuple_New(6 + N);
+    PyTuple_SET_ITEM(arguments, 0, Py_NewRef(op.python));
+    PyTuple_SET_ITEM(arguments, 1, PyLong_FromUnsignedLong(wanted));
+    PyTuple_SET_ITEM(arguments, 2, wrap(kept.statistics));
+    PyTuple_SET_ITEM(arguments, 3, wrap(kept.linear_out));
+    PyTuple_SET_ITEM(arguments, 4, wrap(kept.z));
+    PyTuple_SET_ITEM(arguments, 5, wrap(gz));
+    for (int i = 0; i < N; i++) {
+        PyTuple_SET_ITEM(arguments, 6 + i, wrap(inputs[i]));
     }
+    return called_back(python_backward, arguments, N);
 }
 
-using NodePointer = std::decay_t<decltype(torch::autograd::Edge::function)>;
+// What an operation keeps: its inputs, then these.
+enum { STATISTICS = N, LINEAR_OUT, RESULT, N_KEPT };
+
+variable_list gradients_of(const Numbers &numbers, const variable_list &tensors, const Tensor &gz,
+                           unsigned wanted)
+{
+    const Op &op = at_address<Op>(numbers[0]);
+    Members inputs;
+    std::copy_n(tensors.begin(), N, inputs.begin());
+    const Kept kept = {tensors[RESULT], tensors[STATISTICS], tensors[LINEAR_OUT]};
+    bool is_everyday =
+        !at::GradMode::is_enabled() && nobody_watches() && is_plain(gz) && !has_tangent(gz);
+    for (const Tensor &t : inputs) {
+        is_everyday = is_everyday && !has_tangent(t);
+    }
+    return is_everyday ? backward(op, inputs, kept, gz, wanted)
+                       : gradients_by_python(op, inputs, kept, gz, wanted);
+}
 
 Tensor differentiable(const Op &op, const Members &in)
 {
@@ -345,21 +311,24 @@ Tensor differentiable(const Op &op, const Members &in)
                                                 in[BIAS])) {
         return forward(op, in, false).z;
     }
-    NodePointer pointer = make_node<NodePointer, Derivative>();
-    Derivative &node = static_cast<Derivative &>(*pointer);
-    node.op = &op;
+    NodePointer pointer = make_recorded<NodePointer>();
+    Recorded &node = static_cast<Recorded &>(*pointer);
+    node.title = "TesseraCliffordBackward";
+    node.gradients = gradients_of;
+    node.numbers = {number_of(&op)};
     node.set_next_edges(
         torch::autograd::collect_next_edges(in[X], in[Y], in[WEIGHT], in[LINEAR_WEIGHT], in[BIAS]));
-    for (int i = 0; i < N; i++) {
-        node.in[i] = SavedVariable(in[i], false);
+    node.kept.reserve(N_KEPT);
+    for (const Tensor &t : in) {
+        node.kept.emplace_back(t, false);
     }
     Kept kept = forward(op, in, true);
-    node.statistics = SavedVariable(kept.statistics, false);
-    node.linear_out = SavedVariable(kept.linear_out, false);
+    node.kept.emplace_back(kept.statistics, false);
+    node.kept.emplace_back(kept.linear_out, false);
     torch::autograd::set_history(kept.z, pointer);
-    if (op.normalizes && op.is_connected && in[X].itemsize() > 2) {
-        node.z = SavedVariable(kept.z, true);
-    }
+    const bool keeps_result = op.normalizes && op.is_connected && in[X].itemsize() > 2;
+    node.kept.emplace_back(keeps_result ? kept.z : Tensor(), keeps_result);
+    node.result = keeps_result ? RESULT : -1;
     return kept.z;
 }
 

@@ -284,68 +284,44 @@ variable_list feed_backward(const Tensor &rows, const Tensor &pair, const Tensor
     return {g_rows, sums[0], sums[1], sums[2]};
 }
 
-// A part of a block: its inputs are rows and, of the feed-forward part, three matrices.
-struct RowsDerivative : Node {
-    bool is_norm = false;
-    Sizes n;
-    std::array<SavedVariable, 4> in;
-    SavedVariable hidden;
-
-    std::string name() const override
-    {
-        return is_norm ? "TesseraNormRowsBackward" : "TesseraFeedForwardBackward";
+variable_list rows_by_python(const Sizes &n, const variable_list &inputs, const Tensor &gz,
+                             unsigned bits)
+{
+    pybind11::gil_scoped_acquire gil;
+    PyObject *tensors = PyTuple_New(Py_ssize_t(inputs.size()));
+    PyObject *wanted = PyTuple_New(Py_ssize_t(inputs.size()));
+    for (size_t i = 0; i < inputs.size(); i++) {
+        PyTuple_SET_ITEM(tensors, Py_ssize_t(i), wrap(inputs[i]));
+        PyTuple_SET_ITEM(wanted, Py_ssize_t(i), PyBool_FromLong(bits >> i & 1));
     }
+    return called_back(n.geometry->backward,
+                       Py_BuildValue("(NNNLLLL)", tensors, wanted, wrap(gz), (long long)n.c,
+                                     (long long)n.s, (long long)n.hidden_c, (long long)n.hidden_s),
+                       inputs.size());
+}
 
-    void release_variables() override
-    {
-        for (SavedVariable &t : in) {
-            t.reset_data();
-        }
-        hidden.reset_data();
+// Of a part of a block: rows, or rows, three matrices and what the second of them gave.
+variable_list rows_gradients(const Numbers &numbers, const variable_list &tensors,
+                             const Tensor &grad, unsigned wanted)
+{
+    const Sizes n = {numbers[0], numbers[1], numbers[2],
+                     numbers[3], numbers[4], &at_address<Geometry>(numbers[5])};
+    const bool is_norm = tensors.size() == 1;
+    const variable_list inputs(tensors.begin(), tensors.begin() + (is_norm ? 1 : 4));
+    bool is_everyday =
+        !at::GradMode::is_enabled() && nobody_watches() && is_plain(grad) && !has_tangent(grad);
+    for (const Tensor &t : inputs) {
+        is_everyday = is_everyday && !has_tangent(t);
     }
-
-    variable_list apply(variable_list &&grads) override
-    {
-        const size_t n_in = is_norm ? 1 : 4;
-        if (!grads[0].defined()) {
-            return variable_list(n_in);
-        }
-        variable_list inputs;
-        for (size_t i = 0; i < n_in; i++) {
-            inputs.push_back(in[i].unpack());
-        }
-        const Tensor kept = hidden.unpack();
-        bool is_everyday = !at::GradMode::is_enabled() && nobody_watches() && is_plain(grads[0]) &&
-                           !has_tangent(grads[0]);
-        for (const Tensor &t : inputs) {
-            is_everyday = is_everyday && !has_tangent(t);
-        }
-        if (!is_everyday) {
-            return by_python(inputs, grads[0]);
-        }
-        const Tensor gz = grads[0].contiguous();
-        if (is_norm) {
-            return {norm_back(inputs[0], gz, n.c, *n.geometry)};
-        }
-        return feed_backward(inputs[0], inputs[1], inputs[2], inputs[3], kept, gz, n);
+    if (!is_everyday) {
+        return rows_by_python(n, inputs, grad, wanted);
     }
-
-    variable_list by_python(const variable_list &inputs, const Tensor &gz)
-    {
-        pybind11::gil_scoped_acquire gil;
-        PyObject *tensors = PyTuple_New(Py_ssize_t(inputs.size()));
-        PyObject *wanted = PyTuple_New(Py_ssize_t(inputs.size()));
-        for (size_t i = 0; i < inputs.size(); i++) {
-            PyTuple_SET_ITEM(tensors, Py_ssize_t(i), wrap(inputs[i]));
-            PyTuple_SET_ITEM(wanted, Py_ssize_t(i), PyBool_FromLong(task_should_compute_output(i)));
-        }
-        return called_back(n.geometry->backward,
-                           Py_BuildValue("(NNNLLLL)", tensors, wanted, wrap(gz), (long long)n.c,
-                                         (long long)n.s, (long long)n.hidden_c,
-                                         (long long)n.hidden_s),
-                           inputs.size());
+    const Tensor gz = grad.contiguous();
+    if (is_norm) {
+        return {norm_back(inputs[0], gz, n.c, *n.geometry)};
     }
-};
+    return feed_backward(inputs[0], inputs[1], inputs[2], inputs[3], tensors[4], gz, n);
+}
 
 Tensor rows_node(bool is_norm, const Sizes &n, const variable_list &in)
 {
@@ -362,16 +338,19 @@ Tensor rows_node(bool is_norm, const Sizes &n, const variable_list &in)
     if (!is_wanted) {
         return compute()[0];
     }
-    NodePointer pointer = make_node<NodePointer, RowsDerivative>();
-    RowsDerivative &node = static_cast<RowsDerivative &>(*pointer);
-    node.is_norm = is_norm;
-    node.n = n;
+    NodePointer pointer = make_recorded<NodePointer>();
+    Recorded &node = static_cast<Recorded &>(*pointer);
+    node.title = is_norm ? "TesseraNormRowsBackward" : "TesseraFeedForwardBackward";
+    node.gradients = rows_gradients;
+    node.numbers = {n.c, n.s, n.hidden_c, n.hidden_s, n.chunk_bytes, number_of(n.geometry)};
     node.set_next_edges(torch::autograd::collect_next_edges(in));
-    for (size_t i = 0; i < in.size(); i++) {
-        node.in[i] = SavedVariable(in[i], false);
+    for (const Tensor &t : in) {
+        node.kept.emplace_back(t, false);
     }
     const std::array<Tensor, 2> found = compute();
-    node.hidden = SavedVariable(found[1], false);
+    if (!is_norm) {
+        node.kept.emplace_back(found[1], false);
+    }
     torch::autograd::set_history(found[0], pointer);
     return found[0];
 }
