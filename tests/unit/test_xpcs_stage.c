@@ -3,6 +3,9 @@
 
 static const double laminar_theta[] = {68481, -1.327, 1708, 1.991e-3, -0.212, -6.07e-4, 2.0};
 static const double static_theta[] = {16918, -1.572, 3.05};
+// The last is the angle of the flow; fractions are those of the grid.
+static const double two_theta[XP_TWO] = {2e5,  0.3, 1e4, 6e4, -0.4, 1e3, 1e3,
+                                         0.43, 50,  0,   0,   0,    0,   -2.1};
 
 typedef struct pass_case {
     const char *name;
@@ -51,9 +54,13 @@ static void fill_samples(xp_problem *p, const pass_case *c)
 
 static xp_problem make_case(tess_context *ctx, const pass_case *c)
 {
-    double theta[7];
-    memcpy(theta, c->n_param == 7 ? laminar_theta : static_theta,
+    double theta[XP_TWO];
+    memcpy(theta,
+           c->n_param == 7        ? laminar_theta
+           : c->n_param == XP_TWO ? two_theta
+                                  : static_theta,
            (size_t)c->n_param * sizeof *theta);
+    const double phi0 = xp_phi0(theta, c->n_param);
     for (int k = 0; k < 3 && c->time_scale != 0; k += 2) {
         theta[k] *= c->time_scale;
     }
@@ -62,8 +69,8 @@ static xp_problem make_case(tess_context *ctx, const pass_case *c)
     p.grid.eps_abs = c->eps_abs;
     for (int64_t a = 0; a < c->n_angle; a++) {
         p.q[a] = 0.0054 * (1 + 0.3 * (double)(c->n_group ? a * c->n_group / c->n_angle : 0));
-        p.phi[a] = c->is_perpendicular && a == 0 ? theta[6] + 90 : p.phi[a];
-        xp_fill_angle(&p, a, c->n_param == 7 ? theta[6] : 0);
+        p.phi[a] = c->is_perpendicular && a == 0 ? 90 + (c->n_param == 7 ? phi0 : -phi0) : p.phi[a];
+        xp_fill_angle(&p, a, phi0);
         p.angles[a].mean = 1.1 + 0.001 * (double)a;
         p.angles[a].weight = 0.09 + 0.01 * (double)a;
         p.angles[a].contrast = 0.3 + 0.01 * (double)a;
@@ -266,6 +273,9 @@ static void check_case(tess_context *ctx, const pass_case *c)
     xp_drop(ctx, &p);
 }
 
+// Derivatives by the fraction are differences of two terms.
+#define TWO_ERROR 1e-12
+
 static const pass_case cases[] = {
     {"laminar", 3, 70, 7, .has_holes = 0},
     {"one angle", 1, 40, 7, .item_bytes = 4},
@@ -313,6 +323,15 @@ static const pass_case cases[] = {
     {"static, cauchy", 3, 70, 3, .loss = TESS_XPCS_LOSS_CAUCHY, .has_holes = 1},
     {"soft_l1 cost", 3, 70, 7, .no_hessian = 1, .no_gradient = 1, .loss = TESS_XPCS_LOSS_SOFT_L1,
      .has_holes = 1},
+    {"two", 3, 70, XP_TWO, .tolerance = TWO_ERROR},
+    {"two, fifty angles", 50, 33, XP_TWO, .has_holes = 1, .n_group = 3, .is_perpendicular = 1,
+     .tolerance = TWO_ERROR},
+    {"two, one angle", 1, 257, XP_TWO, .item_bytes = 4, .has_holes = 1, .tolerance = TWO_ERROR},
+    {"two, rounded, dark", 2, 513, XP_TWO, .eps_abs = 1e-6, .tolerance = TWO_ERROR},
+    {"two, dark, huber", 2, 400, XP_TWO, .loss = TESS_XPCS_LOSS_HUBER, .tolerance = TWO_ERROR},
+    {"two, all weights, cauchy", 7, 70, XP_TWO, .has_sigma = 1, .loss = TESS_XPCS_LOSS_CAUCHY,
+     .has_holes = 1, .has_frames = 1, .tolerance = TWO_ERROR},
+    {"two, three frames", 5, 3, XP_TWO, .has_lags = 1, .tolerance = TWO_ERROR},
 };
 
 static void sums_by_definition(void **state)
@@ -335,7 +354,9 @@ static void every_combination(void **state)
     static const int64_t frames[] = {33, 19, 40};
     tess_context *ctx = unit_context(2, 0);
     int64_t number = 0, n_checked = 0;
-    for (int32_t n_param = 3; n_param <= 7; n_param += 4) {
+    static const int32_t modes[] = {3, 7, XP_TWO};
+    for (size_t mode = 0; mode < ARRAY_LEN(modes); mode++) {
+        const int32_t n_param = modes[mode];
         for (int32_t kernel = 0; kernel <= (n_param == 7 ? TESS_XPCS_KERNEL_PHYSICAL : 0);
              kernel++) {
             for (int32_t loss = 0; loss <= TESS_XPCS_LOSS_ARCTAN; loss++) {
@@ -359,7 +380,9 @@ static void every_combination(void **state)
                                              .is_perpendicular = number % 5 == 0,
                                              .time_scale = number % 2 ? 1e-3 : 1,
                                              .tolerance = 1e-12}; // of derivatives: the README
-                        if (number % (unit_is_quick() ? 29 : 1) == 0) {
+                        // Two components, whose sums are many, at a few.
+                        const int32_t every = unit_is_quick() ? 29 : n_param == XP_TWO ? 13 : 1;
+                        if (number % every == 0) {
                             check_case(ctx, &c);
                             n_checked++;
                         }
@@ -368,7 +391,7 @@ static void every_combination(void **state)
             }
         }
     }
-    assert_true(n_checked > (unit_is_quick() ? 100 : 3800));
+    assert_true(n_checked > (unit_is_quick() ? 130 : 3900));
     tess_context_destroy(ctx);
 }
 
@@ -411,7 +434,7 @@ static void a_part_is_its_leaves(void **state)
 static void cuts_change_nothing(void **state)
 {
     (void)state;
-    static const size_t chosen[] = {2, 9, 20, 25};
+    static const size_t chosen[] = {2, 9, 20, 25, 43, 47};
     static const int32_t threads[] = {1, 2, 7};
     for (size_t k = 0; k < ARRAY_LEN(chosen); k++) {
         double *first = NULL;
@@ -448,7 +471,7 @@ static void sets_change_nothing(void **state)
 {
     (void)state;
     enum { N_SET = 19 };
-    static const size_t chosen[] = {2, 13, 15, 18, 22, 30, 35};
+    static const size_t chosen[] = {2, 13, 15, 18, 22, 30, 35, 43};
     tess_context *ctx = unit_context(2, 0);
     for (size_t k = 0; k < ARRAY_LEN(chosen); k++) {
         const pass_case *c = &cases[chosen[k]];

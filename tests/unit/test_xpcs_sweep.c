@@ -37,7 +37,9 @@ static double uniform(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53;
 }
 
-static const double THETA[7] = {20000, -0.8, 400, 0.004, -0.2, -0.0003, 2.0};
+static const double ONE_THETA[7] = {20000, -0.8, 400, 0.004, -0.2, -0.0003, 2.0};
+static const double TWO_THETA[TESS_XPCS_N_TWO] = {2e4, 0.3, 1e3, 6e3,   -0.4, 100, 1e3,
+                                                  0.4, 50,  0.1, -0.05, 0.9,  0.6, -2.1};
 
 // Symmetric matrices with gaps, and deviations of points.
 static void make_data(problem *p, const double *phi, const double *q, uint64_t *state)
@@ -100,6 +102,7 @@ static problem open_problem(tess_context *ctx, sweep_case c, uint64_t seed)
         offset[a] = 1 + 0.01 * (double)a;
     }
     make_data(&p, phi, q, &state);
+    const double *theta = c.mode == TESS_XPCS_TWO_COMPONENT ? TWO_THETA : ONE_THETA;
     const tess_xpcs_angles angles = {.struct_size = sizeof angles,
                                      .n_angle = c.n_angle,
                                      .phi = phi,
@@ -109,16 +112,16 @@ static problem open_problem(tess_context *ctx, sweep_case c, uint64_t seed)
     const size_t n_item = (size_t)(c.n_angle * c.n_frame * c.n_frame);
     p.model = calloc(n_item, sizeof *p.model);
     assert_ok(tess_xp_grids_create(ctx, &model, c.n_frame, &p.grids));
-    tess_xp_grids_fill(&p.grids, &model, THETA);
+    tess_xp_grids_fill(&p.grids, &model, theta);
     p.angles = calloc((size_t)c.n_angle, sizeof *p.angles);
     for (int64_t a = 0; a < c.n_angle; a++) {
-        tess_xp_angle_fill(&p.angles[a], &model, THETA, phi[a], q[a]);
+        tess_xp_angle_fill(&p.angles[a], &model, theta, phi[a], q[a]);
         p.angles[a].contrast = contrast[a];
         p.angles[a].offset = offset[a];
         p.angles[a].inverse_variance = 1 / (0.02 * 0.02 * (1 + (double)a));
     }
     if (c.has_fit) {
-        assert_ok(tess_xpcs_model_surface(ctx, &model, &angles, THETA, c.n_frame, p.model));
+        assert_ok(tess_xpcs_model_surface(ctx, &model, &angles, theta, c.n_frame, p.model));
     }
     p.lag_sigma = c.has_lags ? malloc((size_t)(c.n_angle * c.n_frame) * sizeof(double)) : NULL;
     for (int64_t k = 0; p.lag_sigma && k < c.n_angle * c.n_frame; k++) {
@@ -133,7 +136,7 @@ static problem open_problem(tess_context *ctx, sweep_case c, uint64_t seed)
                                       .n_age = c.n_frame < 11 ? c.n_frame : 11,
                                       .age_lags = {1, 2, c.n_frame / 3, c.n_frame / 2},
                                       .use_sigma = c.has_sigma,
-                                      .n_param = c.mode == TESS_XPCS_LAMINAR_FLOW ? 7 : 3,
+                                      .n_param = (int32_t)p.grids.n_param,
                                       .power = tess_xp_power((tess_xpcs_kernel)c.kernel)};
     return p;
 }
@@ -326,7 +329,9 @@ static void sums_are_those_of_the_points(void **state)
     tess_context *ctx = unit_context(2, 0);
     static const int64_t frames[] = {5, 61, 300, 530};
     uint64_t seed = 11;
-    for (int mode = 1; mode < 3; mode++) {
+    static const int32_t modes[] = {TESS_XPCS_STATIC_ANISOTROPIC, TESS_XPCS_LAMINAR_FLOW,
+                                    TESS_XPCS_TWO_COMPONENT};
+    for (size_t m = 0; m < ARRAY_LEN(modes); m++) {
         for (size_t f = 0; f < ARRAY_LEN(frames) - (size_t)unit_is_quick(); f++) {
             for (int k = 0; k < 4; k++) {
                 const int64_t n = frames[f];
@@ -337,7 +342,7 @@ static void sums_are_those_of_the_points(void **state)
                                                        : n * 2 / 5 + 1,
                                       .first_angle = (k + (int)f) % 3 == 2,
                                       .dtype = k % 2 ? TESS_F32 : TESS_F64,
-                                      .mode = mode,
+                                      .mode = modes[m],
                                       .kernel = k % 3,
                                       .has_fit = k != 3 || f == 2,
                                       .has_sigma = k == 2,

@@ -42,6 +42,7 @@ static inline tess_xp_grid xp_send_grid(xp_sent *s, const tess_xp_grid *grid, in
 {
     tess_xp_grid there = *grid;
     const size_t bytes = (size_t)n_frame * sizeof(double);
+    there.two = xp_send(s, grid->two, TESS_XP_TWO_ARRAYS * bytes);
     there.diffusion = xp_send(s, grid->diffusion, bytes);
     there.shear = xp_send(s, grid->shear, bytes);
     for (int k = 0; k < 3; k++) {

@@ -9,6 +9,7 @@
 #include "unit.h"
 #include "unit_golden.h"
 #include "xpcs_run.h"
+#include "xpcs_stage_two.h"
 
 #include "tessera/xpcs/fit.h"
 
@@ -74,6 +75,10 @@ static inline void xp_fill_angle(xp_problem *p, int64_t a, double phi0)
     const long double degree = 3.14159265358979323846264338L / 180;
     const double turn = remainder(phi0 - p->phi[a], 360);
     tess_xp_angle *angle = &p->angles[a];
+    if (p->n_param == XP_TWO) {
+        xp_two_angle(angle, p->q[a], p->phi[a], phi0);
+        return;
+    }
     angle->w2 = (double)((long double)p->q[a] * p->q[a] * p->dt);
     if (p->n_param == 3) {
         return;
@@ -85,7 +90,19 @@ static inline void xp_fill_angle(xp_problem *p, int64_t a, double phi0)
     angle->tau = fabs(turn) == 90 ? 0 : (double)(-tanl(degree * (long double)turn) * degree);
 }
 
-// theta: 3 or 7 values; kernel of tess_xpcs_kernel.
+// The angle of the flow in theta.
+static inline double xp_phi0(const double *theta, int32_t n_param)
+{
+    return n_param == 3 ? 0 : theta[n_param - 1];
+}
+
+static inline void xp_bind_two(xp_problem *p, const double *theta)
+{
+    xp_two_fill(theta, p->dt, p->n_frame, p->block);
+    p->grid = (tess_xp_grid){.two = p->block, .two_stride = p->n_frame};
+}
+
+// theta: 3, 7 or 14 values; kernel of tess_xpcs_kernel.
 static inline xp_problem xp_make(tess_context *ctx, int64_t n_angle, int64_t n_frame,
                                  const double *theta, int32_t n_param, int32_t kernel,
                                  int32_t item_bytes, int32_t has_sigma)
@@ -98,7 +115,7 @@ static inline xp_problem xp_make(tess_context *ctx, int64_t n_angle, int64_t n_f
                     .gap = 2e6};
     p.kappa =
         kernel == TESS_XPCS_KERNEL_UPSTREAM ? (double)(0.5L / 3.14159265358979323846264L) : 0.5;
-    p.block = malloc((size_t)n_frame * 8 * sizeof(double));
+    p.block = malloc((size_t)n_frame * TESS_XP_TWO_ARRAYS * sizeof(double));
     double *d[8];
     for (int k = 0; k < 8; k++) {
         d[k] = p.block + k * n_frame;
@@ -113,11 +130,14 @@ static inline xp_problem xp_make(tess_context *ctx, int64_t n_angle, int64_t n_f
         p.grid.diffusion_d[k] = d[1 + k];
         p.grid.shear_d[k] = n_param == 7 ? d[5 + k] : NULL;
     }
+    if (n_param == XP_TWO) {
+        xp_bind_two(&p, theta);
+    }
     for (int64_t a = 0; a < n_angle; a++) {
         p.phi[a] = -90 + 180.0 * (double)a / (double)n_angle;
         p.q[a] = 0.0054;
         p.angles[a].weight = 1;
-        xp_fill_angle(&p, a, n_param == 7 ? theta[6] : 0);
+        xp_fill_angle(&p, a, xp_phi0(theta, n_param));
     }
     assert_ok(tess_xp_tiles_create(ctx, n_angle, n_frame, item_bytes, has_sigma, &p.tiles));
     p.records = aligned_alloc(64, (size_t)p.tiles.row_offset[n_frame - 1]);
@@ -201,6 +221,10 @@ static inline void xp_point(const xp_problem *p, int64_t angle, int64_t i, int64
 {
     const tess_xp_angle *a = &p->angles[angle];
     const tess_xp_grid *grid = &p->grid;
+    if (grid->two) {
+        xp_two_point(grid, a, i, j, m, jacobian);
+        return;
+    }
     const long double d = (long double)grid->diffusion[j] - grid->diffusion[i];
     const long double far = sqrtl(d * d + grid->eps_abs);
     const long double e = expl(-a->w2 * far);
