@@ -98,7 +98,7 @@ void set_grids(const tess_stage_xpcs_pass &a, int64_t first, int64_t n, xp_pass 
     for (int64_t s = 0; s < n; s++) {
         const tess_xp_grid &grid = a.grid[first + s];
         p->eps[s] = grid.eps_abs;
-        p->grid[s][0] = grid.diffusion;
+        p->grid[s][0] = grid.two != nullptr ? grid.two : grid.diffusion;
         p->grid[s][4] = grid.shear;
         for (int k = 0; k < 3; k++) {
             p->grid[s][1 + k] = grid.diffusion_d[k];
@@ -119,6 +119,9 @@ cudaError_t launch_sets(cudaStream_t stream, const tess_stage_xpcs_pass &a, cons
     const bool is_weighted =
         a.lag_weight != nullptr || a.frame_weight != nullptr || p.use_sigma != 0;
     const xp_weighing weighing = a.loss != 0 ? XP_ROBUST : is_weighted ? XP_WEIGHTED : XP_PLAIN;
+    if (a.n_param == TESS_XP_TWO_PARAMS) {
+        return xp_launch_two(stream, blocks, p, want, weighing);
+    }
     if (a.n_param == 3) {
         return xp_launch_static(stream, blocks, l.warps, p, want, weighing);
     }

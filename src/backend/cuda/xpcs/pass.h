@@ -21,7 +21,8 @@ enum {
 enum xp_weighing { XP_PLAIN = 0, XP_WEIGHTED = 1, XP_ROBUST = 2 };
 
 struct xp_pass {
-    const double *grid[xp_launch_sets][8]; // C_D, by D0, alpha, D_offset; C_G likewise
+    const double *grid[xp_launch_sets][8]; // C_D, by D0, alpha, D_offset; C_G
+                                           // likewise. Of two components the first is all
     double eps[xp_launch_sets];
     const tess_xp_angle *angles; // [n_set][n_angle], of the launch's first set
     const int64_t *row_offset;
@@ -57,5 +58,8 @@ cudaError_t xp_launch_laminar(cudaStream_t stream, dim3 blocks, int warps, const
                               int want, xp_weighing weighing);
 cudaError_t xp_launch_mixed(cudaStream_t stream, dim3 blocks, int warps, const xp_pass &a, int want,
                             xp_weighing weighing);
+// Blocks of all warps, whatever the number of angles.
+cudaError_t xp_launch_two(cudaStream_t stream, dim3 blocks, const xp_pass &a, int want,
+                          xp_weighing weighing);
 
 #endif

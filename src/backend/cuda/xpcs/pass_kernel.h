@@ -15,17 +15,6 @@
 namespace
 {
 
-// The first tile of a block's part.
-__device__ int64_t begin_of(const xp_pass &a, int64_t part)
-{
-    if (a.period == 0) {
-        return a.first_tile + part * xp_part_tiles;
-    }
-    const int64_t n = a.first_leaf + part / xp_leaf_parts;
-    const int64_t leaf = n / a.group * a.period + n % a.group;
-    return leaf * TESS_STAGE_XPCS_LEAF + part % xp_leaf_parts * xp_part_tiles;
-}
-
 template <typename T, int n_param, int want, int weighing>
 __global__ void __launch_bounds__(xp_max_warps * 32, want == COST ? 3 : 2)
     pass_kernel(const __grid_constant__ xp_pass a)

@@ -71,6 +71,17 @@ __device__ xp_lane lane_of(const xp_pass &a, const tess_xp_angle *angles, int an
     return lane;
 }
 
+// The first tile of a block's part.
+__device__ inline int64_t begin_of(const xp_pass &a, int64_t part)
+{
+    if (a.period == 0) {
+        return a.first_tile + part * xp_part_tiles;
+    }
+    const int64_t n = a.first_leaf + part / xp_leaf_parts;
+    const int64_t leaf = n / a.group * a.period + n % a.group;
+    return leaf * TESS_STAGE_XPCS_LEAF + part % xp_leaf_parts * xp_part_tiles;
+}
+
 // Two neighbouring samples of an angle.
 __device__ __forceinline__ double2 load_samples(const unsigned char *y, int item_bytes)
 {

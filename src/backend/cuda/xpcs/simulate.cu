@@ -3,6 +3,7 @@
 #include "backend/cuda/xpcs/points.h"
 #include "backend/cuda/xpcs/stages.h"
 #include "backend/cuda/xpcs/tiles.h"
+#include "backend/cuda/xpcs/two.h"
 
 namespace
 {
@@ -12,6 +13,7 @@ constexpr int threads = TESS_STAGE_XPCS_RUN;
 struct simulation {
     const double *diffusion;
     const double *shear; // NULL: static
+    const double *two;   // NULL: one component
     double eps;
     const tess_xp_angle *angles;
     const uint8_t *is_bad;
@@ -76,6 +78,9 @@ struct pair {
 __device__ pair pair_of(const simulation &a, int64_t i, int64_t j)
 {
     pair p = {};
+    if (a.two != nullptr) {
+        return p;
+    }
     const double d = a.diffusion[j] - a.diffusion[i];
     p.far = a.eps == 0 ? fabs(d) : sqrt(fma(d, d, a.eps));
     if (a.shear != nullptr) {
@@ -86,8 +91,12 @@ __device__ pair pair_of(const simulation &a, int64_t i, int64_t j)
     return p;
 }
 
-__device__ double value_of(const simulation &a, const tess_xp_angle &of, const pair &p)
+__device__ double value_of(const simulation &a, const tess_xp_angle &of, const pair &p, int64_t i,
+                           int64_t j)
 {
+    if (a.two != nullptr) {
+        return fma(of.contrast, xp_two_value(a.two, a.n_frame, a.eps, of, i, j), of.offset);
+    }
     const double exponent = -of.w2 * p.far;
     double m = exponent < -160 ? 0 : exp(exponent), t;
     if (a.shear != nullptr) {
@@ -128,7 +137,7 @@ __global__ void __launch_bounds__(threads) simulate_kernel(simulation a)
         const bool is_hole =
             !is_good || (a.nan_fraction > 0 &&
                          double(splitmix64(key ^ (uint64_t(1) << 63))) * 0x1p-64 < a.nan_fraction);
-        double y = is_hole ? nan("") : value_of(a, of, p) + noise(a, key);
+        double y = is_hole ? nan("") : value_of(a, of, p, i, j) + noise(a, key);
         if (c < tile.width) {
             const int64_t at = int64_t(angle) * tile.width + c;
             if (a.item_bytes == 4) {
@@ -164,6 +173,7 @@ cudaError_t simulate_launch(cudaStream_t stream, const void *args)
     }
     const simulation s = {a.grid->diffusion,
                           a.n_param == 3 ? nullptr : a.grid->shear,
+                          a.grid->two,
                           a.grid->eps_abs,
                           a.angles,
                           a.is_bad,

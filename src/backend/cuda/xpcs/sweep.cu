@@ -6,6 +6,7 @@
 #include "backend/cuda/xpcs/points.h"
 #include "backend/cuda/xpcs/stages.h"
 #include "backend/cuda/xpcs/tiles.h"
+#include "backend/cuda/xpcs/two.h"
 
 namespace
 {
@@ -14,8 +15,10 @@ constexpr int threads = 128;
 constexpr int bars = TESS_XP_SWEEP_BARS;
 
 struct sweep {
-    const double *diffusion; // NULL: no fit
-    const double *shear;     // NULL: static
+    bool is_fitted;
+    const double *diffusion;
+    const double *shear; // NULL: static
+    const double *two;   // NULL: one component
     double eps;
     const tess_xp_angle *angles; // from the first on
     const double *lag_sigma;     // likewise; NULL: none
@@ -75,8 +78,11 @@ struct point {
 
 __device__ double fitted_at(const sweep &a, const lane &l, int64_t i, int64_t j)
 {
-    if (a.diffusion == nullptr) {
+    if (!a.is_fitted) {
         return 0;
+    }
+    if (a.two != nullptr) {
+        return l.of.offset + l.of.contrast * xp_two_value(a.two, a.n_frame, a.eps, l.of, i, j);
     }
     const double far = -l.of.w2 * rounded(a.diffusion[j] - a.diffusion[i], a.eps);
     double m = far < -160 ? 0 : exp(far), t;
@@ -224,7 +230,7 @@ __global__ void __launch_bounds__(threads) lag_kernel(const sweep a)
             if (p.is_there) {
                 sum.measured += p.y, sum.fitted += p.fitted;
                 sum.residual += p.z, sum.squares += p.z * p.z, sum.n++;
-                if (a.diffusion != nullptr) {
+                if (a.is_fitted) {
                     atomicAdd(&counts[bar_of(p.z)], 1u);
                 }
                 if (is_aged) {
@@ -247,7 +253,9 @@ sweep arguments_of(const tess_stage_xpcs_sweep &a)
     sweep s = {};
     const tess_xp_tiles &t = *a.tiles;
     const int64_t all = (a.first_leaf + a.n_leaf) * TESS_STAGE_XPCS_LEAF;
-    s.diffusion = a.grid == nullptr ? nullptr : a.grid->diffusion;
+    s.is_fitted = a.grid != nullptr;
+    s.diffusion = s.is_fitted ? a.grid->diffusion : nullptr;
+    s.two = s.is_fitted ? a.grid->two : nullptr;
     s.shear = a.grid == nullptr || a.n_param == 3 ? nullptr : a.grid->shear;
     s.eps = a.grid == nullptr ? 0 : a.grid->eps_abs;
     s.angles = a.angles + a.first_angle;

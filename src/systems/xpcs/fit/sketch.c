@@ -201,7 +201,10 @@ tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_
     *sketch = (tess_xp_sketch){.ctx = ctx, .problem = problem, .max_set = max_set};
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.sketch");
     tess_status status = open(sketch);
-    if (status == TESS_OK && !device->shares_host_memory) {
+    // Grids of two components are not made there, and their few points are quickly looked at.
+    const bool is_there =
+        !device->shares_host_memory && problem->model.mode != TESS_XPCS_TWO_COMPONENT;
+    if (status == TESS_OK && is_there) {
         const tess_stage_xpcs_pass call = call_of(sketch, max_set, 0);
         const tess_xp_sketch_times times = {.log_t = sketch->grids[0].log_t,
                                             .n_time = problem->data->info.n_frame,

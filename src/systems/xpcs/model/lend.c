@@ -15,10 +15,16 @@ tess_status tess_xp_device_for(tess_context *ctx, int32_t mode, const char *what
                : TESS_OK;
 }
 
-// The integrals alone: values need no derivatives.
+// The integrals alone: values need no derivatives. Those of two components lie between them.
 static tess_xp_grid send_grid(tess_upload *up, const tess_xp_grid *grid, int64_t n_frame,
                               int32_t n_param)
 {
+    if (grid->two) {
+        const int64_t n = TESS_XP_TWO_ARRAYS * n_frame;
+        return (tess_xp_grid){.eps_abs = grid->eps_abs,
+                              .two = tess_upload_add(up, grid->two, n, sizeof(double)),
+                              .two_stride = n_frame};
+    }
     const int64_t n_shear = n_param == 3 ? 0 : n_frame;
     return (tess_xp_grid){.eps_abs = grid->eps_abs,
                           .diffusion =

@@ -41,27 +41,48 @@ static tess_status take_records(tess_xp_sweep_there *t)
     return tess_resident_create(t->device, (uint64_t)t->leaves * leaf, &t->records);
 }
 
+// Bytes of a grid on the device: values need no derivatives, but those of two components lie
+// between them.
+static size_t grid_bytes(const tess_stage_xpcs_sweep *h)
+{
+    const int64_t n_array = !h->grid ? 0 : h->grid->two ? TESS_XP_TWO_ARRAYS : 2;
+    return (size_t)(n_array * h->tiles->n_frame) * sizeof(double);
+}
+
+// To the beginning of the point.
+static tess_status send_grid(tess_xp_sweep_there *t)
+{
+    const tess_stage_xpcs_sweep *h = &t->host;
+    const int64_t n_frame = h->tiles->n_frame;
+    const size_t bytes = grid_bytes(h);
+    const double *at = t->point.data;
+    t->grid = (tess_xp_grid){.eps_abs = h->grid->eps_abs};
+    t->stage.grid = &t->grid;
+    if (h->grid->two) {
+        t->grid.two = at;
+        t->grid.two_stride = n_frame;
+        return tess_resident_put(&t->point, 0, h->grid->two, bytes);
+    }
+    t->grid.diffusion = at;
+    t->grid.shear = h->n_param == 3 ? NULL : at + n_frame;
+    TESS_TRY(tess_resident_put(&t->point, 0, h->grid->diffusion, bytes / 2));
+    return h->n_param == 3 ? TESS_OK
+                           : tess_resident_put(&t->point, bytes / 2, h->grid->shear, bytes / 2);
+}
+
 // Grid, angles and sigma by lag, one behind the other.
 static tess_status send_point(tess_xp_sweep_there *t)
 {
     const tess_stage_xpcs_sweep *h = &t->host;
     const int64_t n_frame = h->tiles->n_frame;
     const int64_t n_angle = h->tiles->n_angle;
-    const size_t grid = h->grid ? (size_t)(2 * n_frame) * sizeof(double) : 0;
+    const size_t grid = grid_bytes(h);
     const size_t angles = (size_t)n_angle * sizeof *h->angles;
     const size_t lags = h->lag_sigma ? (size_t)(n_angle * n_frame) * sizeof(double) : 0;
     TESS_TRY(tess_resident_create(t->device, grid + angles + lags, &t->point));
     char *at = t->point.data;
-    if (h->grid) { // values need no derivatives
-        t->grid = (tess_xp_grid){
-            .eps_abs = h->grid->eps_abs,
-            .diffusion = (const double *)(const void *)at,
-            .shear = h->n_param == 3 ? NULL : (const double *)(const void *)at + n_frame};
-        t->stage.grid = &t->grid;
-        TESS_TRY(tess_resident_put(&t->point, 0, h->grid->diffusion, grid / 2));
-        if (h->n_param != 3) {
-            TESS_TRY(tess_resident_put(&t->point, grid / 2, h->grid->shear, grid / 2));
-        }
+    if (h->grid) {
+        TESS_TRY(send_grid(t));
     }
     t->stage.angles = (const tess_xp_angle *)(const void *)(at + grid);
     TESS_TRY(tess_resident_put(&t->point, grid, h->angles, angles));
