@@ -134,10 +134,6 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
     CLI_TRY(xpcs_take_shard(c, j));
     if (j->method == XPCS_NLSQ) {
         xpcs_warn_unused_draws(c);
-    } else if (j->model.mode == TESS_XPCS_TWO_COMPONENT) {
-        return cli_usage_error(c, "mode two_component has fits alone, no draws; use tessera xpcs "
-                                  "fit (--method nlsq), with --uncertainty profile or "
-                                  "block_bootstrap for honest errors");
     } else if (j->fit_config.scaling == TESS_XPCS_SCALING_FOURIER &&
                j->sample_config.scaling == TESS_XPCS_DRAW_SCALING_FIT) {
         return cli_usage_error(c, "--scaling fourier: a series in phi is not sampled; give "

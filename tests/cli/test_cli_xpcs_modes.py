@@ -22,13 +22,13 @@ LINES = {
     "angles": ["fit", "FILE", "-o", "out", "--per-angle"],
     "mixed": ["fit", "FILE", "-o", "out", "--precision", "mixed"],
     "mcmc": ["mcmc", "FILE", "-o", "out", "--n-samples", "8", "--n-warmup", "20"],
+    "laplace": ["mcmc", "FILE", "-o", "out", "--sampler", "laplace", "--n-samples", "50"],
     "joint": ["joint", "FILE", "OTHER", "-o", "out"],
     "watch": ["watch", ".", "--once", "--pattern", "[ab].hdf", "-o", "out"],
 }
 REFUSED = {  # what stands in the message
     ("two_component", "frames"): "block_bootstrap",
     ("two_component", "mixed"): "use f64",
-    ("two_component", "mcmc"): "--uncertainty profile",
 }
 
 
@@ -70,9 +70,10 @@ def test_speckle(files, mode):
         assert result.returncode == 0, result.stderr
 
 
-def test_models_that_have_no_draws_are_not_compared(files):
-    run, more = files["laminar_flow"]
-    words = ["a.hdf", "--models", "laminar_flow,two_component", "-o", "models.json"]
-    result = run("xpcs", "compare", *words, *more)
-    assert result.returncode == 69
-    assert "leave it out" in result.stderr
+def test_models_are_compared(files):
+    run, _ = files["two_component"]
+    models = ["static_isotropic", "static_anisotropic", "two_component"]
+    words = ["a.hdf", "--models", ",".join(models), "--method", "laplace", "-o", "models.json"]
+    result = run("xpcs", "compare", *words, "--n-draw", "200")
+    assert result.returncode == 0, result.stderr
+    assert all(model in result.stdout for model in models)

@@ -156,5 +156,50 @@ def test_exchanged_components_are_found_and_named() -> None:
 def test_what_is_not_there_is_refused(data: tx.Data) -> None:
     with pytest.raises(tessera.Error, match="mixed is not there for mode two_component"):
         tx.fit(data, mode="two_component", precision="mixed")
-    with pytest.raises(tessera.Error, match="no draws from the posterior"):
-        tx.sample(data, mode="two_component")
+
+
+@pytest.fixture(scope="module")
+def fitted(data: tx.Data, start: dict[str, float]) -> tx.Result:
+    return tx.fit(
+        data, mode="two_component", sigma=0.003, start=start, n_start=1, uncertainty="covariance"
+    )
+
+
+def test_draws_cover_the_truth_and_have_the_errors_of_the_fit(
+    fitted: tx.Result, tmp_path: Path
+) -> None:
+    draws = tx.sample(fitted, method="laplace", n_chain=2, n_draw=400)
+    assert draws.facts["pareto_k"] < 0.7
+    for name, value in TRUTH.items():
+        if name == "f2":
+            assert np.all(draws[name] == fitted.physical["f2"])
+            continue
+        low, high = np.quantile(draws[name], [0.0005, 0.9995])
+        assert low < value < high, name
+        assert 0.7 < draws[name].std() / fitted.physical_uncertainties[name] < 1.4, name
+    assert draws.f_product is not None
+    assert fitted.f_product is not None
+    assert abs(draws.f_product[0] - fitted.f_product[0]) < fitted.f_product[1]
+    assert 0.8 < draws.f_product[1] / fitted.f_product[1] < 1.25
+
+
+def test_paths_have_the_moments_of_importance_sampling(fitted: tx.Result) -> None:
+    exact = tx.sample(fitted, method="laplace", n_chain=2, n_draw=1000)
+    paths = tx.sample(fitted, n_chain=2, n_warmup=150, n_draw=100)
+    for name in ("D0_ref", "alpha_sample", "v0", "f0", "phi0_het"):
+        size = paths.table[name]["ess_bulk"]
+        sd = exact[name].std()
+        assert abs(paths[name].mean() - exact[name].mean()) < 5 * sd / np.sqrt(size), name
+        assert abs(paths[name].std() / sd - 1) < 5 / np.sqrt(size), name
+
+
+def test_draws_are_of_the_hill_of_the_fit_where_components_can_be_exchanged() -> None:
+    truth = {**TRUTH, "f0": 0.3, "f1": 0.0, "f3": 0.1}
+    data = tx.simulate(
+        truth, mode="two_component", phi=[-25, 8, 40], n_frame=25, q=0.0237, sigma=0.003, dt=0.1
+    )
+    fixed = {"f1": 0.0, "f3": 0.1}
+    fitted = tx.fit(data, mode="two_component", sigma=0.003, fixed=fixed, uncertainty="covariance")
+    draws = tx.sample(fitted, method="laplace", n_chain=2, n_draw=200)
+    assert "can be exchanged" in draws.facts["warnings"]
+    assert abs(draws["f0"] - fitted.physical["f0"]).max() < 0.2

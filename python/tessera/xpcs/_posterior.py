@@ -108,6 +108,14 @@ class Posterior:
         self.physical_names: list[str] = list(facts["names"])
 
     @property
+    def f_product(self) -> tuple[float, float] | None:
+        """Mean and standard deviation of f0 exp(-f1 f2) of two components."""
+        if self.mode != "two_component":
+            return None
+        product = self["f0"] * np.exp(-self["f1"] * self["f2"])
+        return float(product.mean()), float(product.std(ddof=1))
+
+    @property
     def n_chain(self) -> int:
         """How many chains there are."""
         return int(self.theta.shape[0])

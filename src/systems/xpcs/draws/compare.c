@@ -182,10 +182,6 @@ static tess_status check(const comparison *c, const int32_t *modes, int64_t n_mo
         TESS_FAIL(TESS_E_ARGUMENT, "modes: none; expected at least one model");
     }
     for (int64_t k = 0; k < n_mode; k++) {
-        if (modes[k] == TESS_XPCS_TWO_COMPONENT) {
-            TESS_FAIL(TESS_E_UNSUPPORTED, "modes: two_component has no draws from the posterior, "
-                                          "which evidence is made of; leave it out");
-        }
         for (int64_t l = 0; l < k; l++) {
             if (modes[k] == modes[l]) {
                 TESS_FAIL(TESS_E_ARGUMENT, "modes: %s stands there twice",

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "runtime/origin.h"
 #include "systems/xpcs/draws/files.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,11 +159,35 @@ static void put_head(tess_json *json, const tess_xp_draws *d)
                    tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->told->state));
 }
 
+// Of two components f0 exp(-f1 f2), which f0 and f2 enter as, and which component is which.
+static void put_two(tess_json *json, const tess_xp_draws *d)
+{
+    const int64_t n = d->draws->n_chain * d->draws->n_draw;
+    double sum = 0;
+    double squares = 0;
+    if (d->fit->mode != TESS_XPCS_TWO_COMPONENT) {
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        sum += tess_xp_two_product(d->draws->theta + k * d->draws->n_param) / (double)n;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const double off = tess_xp_two_product(d->draws->theta + k * d->draws->n_param) - sum;
+        squares += off * off / (double)(n > 1 ? n - 1 : 1);
+    }
+    tess_json_object_begin(json, "f_product");
+    tess_json_real(json, "value", sum);
+    tess_json_real(json, "uncertainty", sqrt(squares));
+    tess_json_object_end(json);
+    tess_json_text(json, "components", "reference and sample as in the fit, where chains began");
+}
+
 void tess_xp_draws_parameters(tess_json *json, const tess_xp_draws *d)
 {
     tess_json_object_begin(json, NULL);
     put_head(json, d);
     put_parameters(json, d);
+    put_two(json, d);
     tess_json_text(json, "correlation_order", "parameters, sigma");
     put_correlation(json, d);
     put_per_angle(json, d);

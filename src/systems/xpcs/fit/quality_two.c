@@ -18,32 +18,16 @@ static void warn_of_product(tess_xp_problem *p, const tess_xpcs_result *r)
     }
 }
 
-// Of reference or sample in the middle of the measurement.
-static double rate_of(const tess_xp_problem *p, const double *theta, int64_t first)
-{
-    const double t = 0.5 * p->model.dt_s * (double)p->data->info.n_frame;
-    return fmax(theta[first] * pow(t, theta[first + 1]) + theta[first + 2], 1e-10);
-}
-
-// Whether components have changed places from one minimum to another.
-static bool is_exchanged(const tess_xp_problem *p, const double *a, const double *b)
-{
-    const double ref[2] = {log(rate_of(p, a, TESS_XP_D0_REF)), log(rate_of(p, b, TESS_XP_D0_REF))};
-    const double sample[2] = {log(rate_of(p, a, TESS_XP_D0_SAMPLE)),
-                              log(rate_of(p, b, TESS_XP_D0_SAMPLE))};
-    const double straight = fabs(ref[0] - ref[1]) + fabs(sample[0] - sample[1]);
-    const double crossed = fabs(ref[0] - sample[1]) + fabs(sample[0] - ref[1]);
-    return crossed < 0.5 * straight;
-}
-
 void tess_xp_quality_two(const tess_xp_engine *e, const tess_xpcs_result *r)
 {
     tess_xp_problem *p = e->problem;
+    const double middle = 0.5 * p->model.dt_s * (double)p->data->info.n_frame;
     warn_of_product(p, r);
     for (int64_t b = 1; b < r->info.n_basin; b++) {
         const tess_xpcs_basin *best = &r->basins[0];
         const double excess = 2 * (r->basins[b].cost - best->cost) / r->info.reduced_chi2;
-        if (excess < undecided && is_exchanged(p, best->theta, r->basins[b].theta)) {
+        if (excess < undecided &&
+            tess_xp_two_is_exchanged(best->theta, r->basins[b].theta, middle)) {
             tess_xp_problem_warn(p, TESS_W_XPCS_OTHER_MINIMUM,
                                  "Reference and sample can be exchanged: with each in the other's "
                                  "place chi2 is higher by %.3g only (minimum %lld); say which is "

@@ -78,6 +78,28 @@ tess_xp_two_rates tess_xp_two_rates_at(double t, tess_parts log_t, const double 
                                .fraction = fraction_at(t, theta + TESS_XP_F0, by)};
 }
 
+double tess_xp_two_product(const double *theta)
+{
+    return theta[TESS_XP_F0] * exp(-theta[TESS_XP_F1] * theta[TESS_XP_F2]);
+}
+
+// The logarithm of a transport rate that may be 0.
+static double log_rate(double rate)
+{
+    return log(fmax(rate, 1e-10));
+}
+
+bool tess_xp_two_is_exchanged(const double *a, const double *b, double t)
+{
+    const tess_xp_two_rates x = tess_xp_two_rates_at(t, tess_log_parts(t), a);
+    const tess_xp_two_rates y = tess_xp_two_rates_at(t, tess_log_parts(t), b);
+    const double ref[2] = {log_rate(x.reference), log_rate(y.reference)};
+    const double sample[2] = {log_rate(x.sample), log_rate(y.sample)};
+    const double straight = fabs(ref[0] - ref[1]) + fabs(sample[0] - sample[1]);
+    const double crossed = fabs(ref[0] - sample[1]) + fabs(sample[0] - ref[1]);
+    return crossed < 0.5 * straight;
+}
+
 // fs and fr = 1 - fs as sine and cosine of an angle m: then the model needs no denominator, and
 // dm/dfs = 1 / (fs^2 + fr^2).
 static void fill_mixing(const tess_xp_grids *grids, int64_t i, const double *f)

@@ -26,6 +26,11 @@ typedef struct tess_xp_two_rates {
 
 tess_xp_two_rates tess_xp_two_rates_at(double t, tess_parts log_t, const double *theta);
 
+// f0 exp(-f1 f2), which f0 and f2 enter as.
+double tess_xp_two_product(const double *theta);
+// Whether components have changed places from theta a to b: transport at time t, in the middle.
+bool tess_xp_two_is_exchanged(const double *a, const double *b, double t);
+
 // The arrays of a grid at theta; the same bits on every instruction set.
 void tess_xp_two_fill(tess_xp_grids *grids, double dt_s, const double *theta);
 void tess_xp_two_angle(tess_xp_angle *angle, const double *theta, double phi, double q);

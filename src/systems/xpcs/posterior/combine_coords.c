@@ -30,7 +30,7 @@ void tess_xp_combine_coords(tess_xp_combine *c, bool is_bent)
     }
     tess_xp_coords_make(&density, info->fit_theta, &c->coords);
     if (is_bent) {
-        const double as_narrow_as_can_be[2] = {0, 0};
+        const double as_narrow_as_can_be[TESS_XP_MAX_RATE] = {0};
         tess_xp_coords_bend(&density, as_narrow_as_can_be, 0.5 * info->dt_s * (double)info->n_frame,
                             &c->coords);
     }

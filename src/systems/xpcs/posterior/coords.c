@@ -4,10 +4,21 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { D0 = 0, GAMMA_DOT_T0 = 3 };
-
 static const double INSIDE = 1e-12; // of a range, where a logit ends
 static const double LOG_2PI = 1.8378770664093454836;
+// Of the largest amplitude of a component, whose bounds begin at 0: less is taken as this where a
+// rate is bent. The prior has as little there.
+static const double LEAST_AMPLITUDE = 1e-9;
+
+int64_t tess_xp_n_rate(int64_t n_param)
+{
+    return n_param == TESS_XPCS_N_TWO ? 3 : n_param / 3;
+}
+
+static bool is_amplitude(int64_t n_param, int64_t k)
+{
+    return k % 3 == 0 && k / 3 < tess_xp_n_rate(n_param);
+}
 
 void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
                          tess_xp_coords *coords)
@@ -17,7 +28,7 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
     for (int64_t k = 0; k < density->n_param; k++) {
         const double lower = density->theta[k].lower;
         const double upper = density->theta[k].upper;
-        coords->is_log[k] = (k == D0 || k == GAMMA_DOT_T0) && lower > 0;
+        coords->is_log[k] = is_amplitude(density->n_param, k) && lower > 0;
         coords->lower[k] = coords->is_log[k] ? log(lower) : lower;
         coords->upper[k] = coords->is_log[k] ? log(upper) : upper;
         if (!density->is_fixed[k]) {
@@ -27,10 +38,10 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
     coords->n++;
 }
 
-void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2], double tau,
-                         tess_xp_coords *coords)
+void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[TESS_XP_MAX_RATE],
+                         double tau, tess_xp_coords *coords)
 {
-    for (int64_t block = 0; 3 * block + 2 < coords->n_param; block++) {
+    for (int64_t block = 0; block < tess_xp_n_rate(coords->n_param); block++) {
         const int64_t k = 3 * block;
         double lower[3];
         double upper[3];
@@ -39,6 +50,9 @@ void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2
             lower[i] = density->theta[k + i].lower;
             upper[i] = density->theta[k + i].upper;
             is_free &= !density->is_fixed[k + i];
+        }
+        if (lower[0] == 0 && coords->n_param == TESS_XPCS_N_TWO) {
+            lower[0] = LEAST_AMPLITUDE * upper[0];
         }
         for (int64_t i = 0; i < coords->n - 1; i++) {
             coords->first[block] = coords->index[i] == k ? i : coords->first[block];
@@ -51,7 +65,7 @@ void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2
 
 static bool is_in_bent(const tess_xp_coords *coords, int64_t k)
 {
-    return k < 6 && coords->is_bent[k / 3];
+    return k < 3 * TESS_XP_MAX_RATE && coords->is_bent[k / 3];
 }
 
 static void place_bent(const tess_xp_coords *coords, int64_t block, const double *u,

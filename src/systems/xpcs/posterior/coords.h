@@ -7,7 +7,7 @@
 #include "systems/xpcs/posterior/bent.h"
 #include "systems/xpcs/posterior/density.h"
 
-enum { TESS_XP_MAX_COORD = TESS_XPCS_MAX_PARAM + 1 };
+enum { TESS_XP_MAX_COORD = TESS_XPCS_MAX_PARAM + 1, TESS_XP_MAX_RATE = 3 };
 
 typedef struct tess_xp_coords {
     int64_t n_param;
@@ -17,9 +17,10 @@ typedef struct tess_xp_coords {
     double lower[TESS_XPCS_MAX_PARAM];
     double upper[TESS_XPCS_MAX_PARAM];
     double theta[TESS_XPCS_MAX_PARAM]; // values of fixed ones
-    int32_t is_bent[2];                // diffusion, shear: coordinates of their first parameter on
-    int64_t first[2];                  // the first of these three coordinates
-    tess_xp_bent bent[2];
+    // Diffusion and shear, or transport of both components and their velocity.
+    int32_t is_bent[TESS_XP_MAX_RATE];
+    int64_t first[TESS_XP_MAX_RATE]; // the first of these three coordinates
+    tess_xp_bent bent[TESS_XP_MAX_RATE];
     // The original's: x = mid + half tanh((mean + width z - mid) / half) with z ~ N(0, 1) a priori,
     // which takes the place of the density's prior.
     int32_t is_upstream;
@@ -34,17 +35,19 @@ void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
 void tess_xp_coords_make_upstream(const tess_xp_density *density, tess_xp_coords *coords);
 
 // Rates by coordinates in which they are straight; tau: a time in the middle of the measurement,
-// slope_sd: errors of amplitude exponent tau^exponent of diffusion and shear, inf where unknown.
-void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[2], double tau,
-                         tess_xp_coords *coords);
+// slope_sd: errors of amplitude exponent tau^exponent of the rates, inf where unknown.
+void tess_xp_coords_bend(const tess_xp_density *density, const double slope_sd[TESS_XP_MAX_RATE],
+                         double tau, tess_xp_coords *coords);
+// Rates of a model, whose parameters are the first, three by three.
+int64_t tess_xp_n_rate(int64_t n_param);
 
 // A point and how it moves with its coordinates.
 typedef struct tess_xp_place {
     double theta[TESS_XPCS_MAX_PARAM];
     double s;
-    double slope[TESS_XP_MAX_COORD]; // of the parameter, or of s, by its coordinate
-    double turn[2][3][3];            // of a bent rate: by coordinate, of parameter
-    double log_volume;               // log of the determinant of all slopes
+    double slope[TESS_XP_MAX_COORD];     // of the parameter, or of s, by its coordinate
+    double turn[TESS_XP_MAX_RATE][3][3]; // of a bent rate: by coordinate, of parameter
+    double log_volume;                   // log of the determinant of all slopes
     double volume_slope[TESS_XP_MAX_COORD];
     double log_prior; // upstream: of z
     double prior_slope[TESS_XP_MAX_COORD];

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "systems/xpcs/model/two.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,6 +51,15 @@ static void weigh(tess_xp_modes *m)
     }
 }
 
+// Whether a minimum is the fit's with reference and sample in each other's place: the same sample,
+// described otherwise. Draws from both would have means of nothing.
+static bool is_exchanged(const tess_xp_sampler *s, int64_t basin)
+{
+    const double middle = 0.5 * s->model.dt_s * (double)s->data->info.n_frame;
+    return s->model.mode == TESS_XPCS_TWO_COMPONENT && basin > 0 &&
+           tess_xp_two_is_exchanged(s->fit->theta, s->fit->basins[basin].theta, middle);
+}
+
 tess_status tess_xp_modes_find(tess_xp_sampler *s, tess_xp_modes *m)
 {
     m->n = 0;
@@ -61,6 +71,14 @@ tess_status tess_xp_modes_find(tess_xp_sampler *s, tess_xp_modes *m)
         const double *theta = k == 0 ? s->fit->theta : s->fit->basins[k].theta;
         if (half * log(s->fit->basins[k].cost / s->fit->basins[0].cost) > MUCH_WORSE) {
             continue; // not worth a climb
+        }
+        if (is_exchanged(s, k)) {
+            tess_text_printf(&s->warnings,
+                             "reference and sample can be exchanged (minimum %lld of the fit): the "
+                             "draws are of the hill where the fit has them; say which is which by "
+                             "bounds on D0_ref, D0_sample or f0\n",
+                             (long long)k + 1);
+            continue;
         }
         double u[TESS_XP_MAX_COORD];
         tess_xp_normal found;

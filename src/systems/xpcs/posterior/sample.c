@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
 
 static tess_status settle_config(tess_xpcs_sample_config *c)
@@ -137,11 +138,7 @@ tess_status tess_xp_sampler_begin(tess_xp_sampler *s, const tess_xpcs_model *mod
     TESS_TRY(tess_stage_choose(s->ctx, stages, 2, "pass", &s->device));
     TESS_TRY(read_configs(s, fit_config, config));
     TESS_TRY(tess_xp_constants_for_data(model, &s->data->info, &s->model));
-    if (s->model.mode == TESS_XPCS_TWO_COMPONENT) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "mode two_component: there are fits, but no draws from the posterior; use a fit "
-                  "with uncertainty profile or block_bootstrap");
-    }
+    TESS_TRY(tess_xp_device_for(s->ctx, s->model.mode, "pass", &s->device));
     return check_fit(s);
 }
 

@@ -33,7 +33,8 @@ static tess_status set_priors(tess_xp_sampler *s)
     for (int64_t k = 0; k < n; k++) {
         const double *mean = s->config.prior_mean;
         const double *sd = s->config.prior_sd;
-        const bool is_wide = s->config.priors == 0;
+        // Those of two components are wide in any case.
+        const bool is_wide = s->config.priors == 0 && s->model.mode != TESS_XPCS_TWO_COMPONENT;
         tess_xp_prior *p = &d->theta[k];
         *p = (tess_xp_prior){.mean = is_wide ? WIDE[k].mean : params[k].prior_mean,
                              .sd = is_wide ? WIDE[k].sd : params[k].prior_sd,
@@ -215,8 +216,10 @@ void tess_xp_sampler_make_coords(tess_xp_sampler *s, const double *theta)
         tess_xp_coords_make_upstream(&s->density, &s->coords);
     } else {
         const double tau = 0.5 * s->model.dt_s * (double)s->data->info.n_frame;
-        const double sd[2] = {slope_sd(s, 0, tau),
-                              s->density.n_param > 3 ? slope_sd(s, 3, tau) : (double)INFINITY};
+        double sd[TESS_XP_MAX_RATE];
+        for (int64_t k = 0; k < tess_xp_n_rate(s->density.n_param); k++) {
+            sd[k] = slope_sd(s, 3 * k, tau);
+        }
         tess_xp_coords_bend(&s->density, sd, tau, &s->coords);
     }
 }

@@ -1,5 +1,6 @@
 // What the draws leave open of the rates over time, and of cuts through the model.
 #include "base/status.h"
+#include "systems/xpcs/model/two.h"
 #include "systems/xpcs/report/draws_page.h"
 #include "systems/xpcs/settings/constants.h"
 #include "systems/xpcs/xpcs.h"
@@ -51,10 +52,47 @@ static int64_t draws_shown(const tess_xp_draws_page *page)
     return n < N_DRAW ? n : N_DRAW;
 }
 
-static void draw_rate(tess_xp_draws_page *page, int which, double *values, double *column)
+static double power_law(double t, const double *theta)
 {
-    static const char *const titles[2] = {"transport rate D(t)", "shear rate"};
-    static const char *const units[2] = {"Å²/s", "1/s"};
+    return fmax(theta[0] * pow(t, theta[1]) + theta[2], RATE_FLOOR);
+}
+
+static double shear_at(double t, const double *theta)
+{
+    return power_law(t, theta + 3);
+}
+
+static double reference_at(double t, const double *theta)
+{
+    return tess_xp_two_rates_at(t, tess_log_parts(t), theta).reference;
+}
+
+static double sample_at(double t, const double *theta)
+{
+    return tess_xp_two_rates_at(t, tess_log_parts(t), theta).sample;
+}
+
+static double velocity_at(double t, const double *theta)
+{
+    return tess_xp_two_rates_at(t, tess_log_parts(t), theta).velocity;
+}
+
+static double fraction_at(double t, const double *theta)
+{
+    return tess_xp_two_rates_at(t, tess_log_parts(t), theta).fraction;
+}
+
+// How a quantity follows from time and parameters, and how it is drawn.
+typedef struct drawn_rate {
+    const char *title;
+    const char *unit;
+    double (*at)(double t, const double *theta);
+    bool is_linear; // else both axes are logarithmic
+} drawn_rate;
+
+static void draw_rate(tess_xp_draws_page *page, const drawn_rate *rate, double *values,
+                      double *column)
+{
     const tess_xp_draws *d = page->d;
     const int64_t n = draws_shown(page);
     const double first = d->fit->dt_s;
@@ -63,13 +101,12 @@ static void draw_rate(tess_xp_draws_page *page, int which, double *values, doubl
     double fitted[N_TIME];
     band b;
     for (int i = 0; i < N_TIME; i++) {
-        const double *f = d->fit->theta + 3 * which;
-        t[i] = first * pow(last / first, (double)i / (N_TIME - 1));
-        fitted[i] = fmax(f[0] * pow(t[i], f[1]) + f[2], RATE_FLOOR);
+        const double part = (double)i / (N_TIME - 1);
+        t[i] = rate->is_linear ? first + (last - first) * part : first * pow(last / first, part);
+        fitted[i] = rate->at(t[i], d->fit->theta);
         for (int64_t k = 0; k < n; k++) {
-            const double *theta =
-                d->draws->theta + spread(page, k, n) * d->draws->n_param + 3 * which;
-            values[k * N_TIME + i] = fmax(theta[0] * pow(t[i], theta[1]) + theta[2], RATE_FLOOR);
+            const double *theta = d->draws->theta + spread(page, k, n) * d->draws->n_param;
+            values[k * N_TIME + i] = rate->at(t[i], theta);
         }
     }
     band_of(values, n, N_TIME, column, &b);
@@ -81,11 +118,12 @@ static void draw_rate(tess_xp_draws_page *page, int which, double *values, doubl
          .high = b.high,
          .n = N_TIME},
         {.name = "fit", .x = t, .y = fitted, .n = N_TIME, .colour = 1}};
+    const bool is_log = !rate->is_linear;
     tess_figure_draw(
         &page->html,
-        &(tess_figure){.title = titles[which],
-                       .x = {.label = "t", .unit = "s", .is_log = true},
-                       .y = {.label = titles[which], .unit = units[which], .is_log = true},
+        &(tess_figure){.title = rate->title,
+                       .x = {.label = "t", .unit = "s", .is_log = is_log},
+                       .y = {.label = rate->title, .unit = rate->unit, .is_log = is_log},
                        .is_narrow = true,
                        .series = series,
                        .n_series = 2});
@@ -103,14 +141,23 @@ tess_status tess_xp_draws_rates(tess_xp_draws_page *page)
     if (!values || !column) {
         return TESS_E_MEMORY;
     }
-    const bool has_shear = page->d->fit->mode == TESS_XPCS_LAMINAR_FLOW;
+    static const drawn_rate one[] = {{"transport rate D(t)", "Å²/s", power_law, false},
+                                     {"shear rate", "1/s", shear_at, false}};
+    static const drawn_rate two[] = {{"transport of the reference", "Å²/s", reference_at, true},
+                                     {"transport of the sample", "Å²/s", sample_at, true},
+                                     {"velocity v(t)", "Å/s", velocity_at, true},
+                                     {"fraction of the sample fs(t)", "", fraction_at, true}};
+    const int32_t mode = page->d->fit->mode;
+    const bool is_two = mode == TESS_XPCS_TWO_COMPONENT;
+    const int n_rate = is_two ? 4 : mode == TESS_XPCS_LAMINAR_FLOW ? 2 : 1;
     tess_html_heading(&page->html, "Rates over time");
-    tess_html_row_begin(&page->html);
-    draw_rate(page, 0, values, column);
-    if (has_shear) {
-        draw_rate(page, 1, values, column);
+    for (int k = 0; k < n_rate; k += 2) {
+        tess_html_row_begin(&page->html);
+        for (int i = k; i < k + 2 && i < n_rate; i++) {
+            draw_rate(page, is_two ? &two[i] : &one[i], values, column);
+        }
+        tess_html_row_end(&page->html);
     }
-    tess_html_row_end(&page->html);
     return TESS_OK;
 }
 
