@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import tessera
-from cases import _xpcs_gpu, _xpcs_joint, _xpcs_overhead, _xpcs_sampling
+from cases import _xpcs_gpu, _xpcs_joint, _xpcs_overhead, _xpcs_sampling, _xpcs_two
 from cases._case import Case
 from cases._xpcs_peer import Peer, eliminated
 
@@ -308,6 +308,7 @@ def cases():
         _xpcs_sampling.nuts_case("laminar_flow", 3, 24, 0.01, is_informed=True),
         _xpcs_sampling.whole_case(23, 200),
         *_xpcs_joint.cases(),
+        *_xpcs_two.cases(),
         *_xpcs_overhead.cases(),
         *([large_fit_case(23, 1000, "cuda"), *_xpcs_gpu.cases()] if has_gpu else []),
     ]
