@@ -27,8 +27,23 @@ CASES = {
 }
 
 
+NOISES = ("independent", "frames")
+MOST_K = 0.7  # of importance weights that can be trusted
+
+
+def draw(found):
+    """Return 95 % intervals of draws from the posterior of a fit."""
+    options = {"threads": 1, "progress": None}
+    drawn = xpcs.sample(found, method="laplace", n_chain=1, n_draw=1000, **options)
+    if not drawn.facts["pareto_k"] < MOST_K:
+        drawn = xpcs.sample(found, n_chain=4, n_warmup=300, n_draw=250, **options)
+    n_param = drawn.theta.shape[-1]
+    ends = np.quantile(drawn.theta.reshape(-1, n_param), (0.025, 0.975), axis=0)
+    return dict(zip(found.physical_names, ends.T, strict=True))
+
+
 def try_case(task):
-    """Which intervals hold the truth, for noise independent and frames."""
+    """Which intervals hold the truth: of fits, noise independent and frames, and of draws."""
     name, seed = task
     truth, measured = CASES[name]
     mode = "static_anisotropic" if len(truth) == 3 else "laminar_flow"
@@ -44,8 +59,8 @@ def try_case(task):
         **SETUP,
     )
     known = {k: 0.0 for k in truth if k.endswith("offset")}
-    held = []
-    for noise in ("independent", "frames"):
+    intervals = []
+    for noise in NOISES:
         found = xpcs.fit(
             data,
             mode=mode,
@@ -57,9 +72,12 @@ def try_case(task):
             threads=1,
             **SETUP,
         )
-        ends = found.intervals
-        held.append([ends[k][0] <= x <= ends[k][1] for k, x in truth.items() if k not in known])
-    return held
+        intervals.append(found.intervals)
+    intervals.append(draw(found))
+    return [
+        [ends[k][0] <= x <= ends[k][1] for k, x in truth.items() if k not in known]
+        for ends in intervals
+    ]
 
 
 def run(pool, name, options):
@@ -68,6 +86,7 @@ def run(pool, name, options):
     names = [k for k in truth if not k.endswith("offset")]
     tasks = [(name, options.seed + k) for k in range(options.count)]
     held = 100 * np.mean(pool.map(try_case, tasks, chunksize=4), axis=0)
-    for noise, row in zip(("independent", "frames"), held, strict=True):
-        shares = ", ".join(f"{k} {x:.1f} %" for k, x in zip(names, row, strict=True))
-        print(f"{name}, noise {noise}: {shares}", flush=True)
+    rows = [*(f"noise {noise}" for noise in NOISES), "noise frames, draws"]
+    for row, shares in zip(rows, held, strict=True):
+        told = ", ".join(f"{k} {x:.1f} %" for k, x in zip(names, shares, strict=True))
+        print(f"{name}, {row}: {told}", flush=True)

@@ -159,10 +159,6 @@ static int run_fit(cli *c, xpcs_job *j)
     if (c->values.xpcs.plot_experimental) {
         return ranks_is_first() ? xpcs_draw(c, j, folder, path) : 0;
     }
-    if (j->method != XPCS_NLSQ && j->fit_config.noise == 1) {
-        return cli_usage_error(c, "noise frames is for errors of fits, the posterior takes points "
-                                  "as independent: draw with --noise independent, or do not draw");
-    }
     if (c->values.xpcs.per_angle) {
         CLI_TRY(xpcs_check_per_angle(c, j));
     }

@@ -179,6 +179,9 @@ void xpcs_print_draws(const xpcs_job *j)
     if (p->method == TESS_XPCS_METHOD_CONSENSUS) {
         printf("parts          %lld, combined\n", (long long)p->n_shard);
     }
+    if (p->noise_photons > 0) {
+        printf("noise          as the fit has it: draws spread as far as its errors reach\n");
+    }
     printf("chains         %s: R-hat %s, effective draws %.0f in the bulk, %.0f in the tails",
            tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->state),
            r_hat_text(d->r_hat_max, 4, text), d->ess_bulk_min, d->ess_tail_min);

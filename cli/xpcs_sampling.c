@@ -118,6 +118,30 @@ int xpcs_write_priors(FILE *file, const xpcs_job *j)
     return count;
 }
 
+// Before a fit is made that draws could not begin from.
+static int check_noise(const cli *c, const xpcs_job *j)
+{
+    const tess_xpcs_sample_config *s = &j->sample_config;
+
+    if (j->fit_config.noise != 1) {
+        return 0;
+    }
+    if (s->method == TESS_XPCS_METHOD_CONSENSUS || s->shard > 0 || c->values.xpcs.combine) {
+        return cli_usage_error(c, "noise frames is a noise of all points together, which parts of "
+                                  "the data do not have: use --sampler nuts or laplace without "
+                                  "parts, or --noise independent");
+    }
+    if (j->fit_config.sigma_mode == TESS_XPCS_SIGMA_PER_LAG) {
+        return cli_usage_error(c, "--sigma-mode per_lag: draws with noise frames have constant or "
+                                  "estimate; give one of them, or --noise independent");
+    }
+    if (s->scaling != TESS_XPCS_DRAW_SCALING_FIT) {
+        return cli_usage_error(c, "--draw-scaling: draws with noise frames have that of the fit; "
+                                  "give --draw-scaling fit, or --noise independent");
+    }
+    return 0;
+}
+
 int xpcs_take_sampling(const cli *c, xpcs_job *j)
 {
     const tess_xpcs_sample_config *said = tess_xpcs_settings_get_info(j->settings)->sample;
@@ -142,7 +166,7 @@ int xpcs_take_sampling(const cli *c, xpcs_job *j)
         return cli_usage_error(c, "--loss: draws are of normal noise, which a robust loss does not "
                                   "have; give --loss linear, or --method nlsq to fit alone");
     }
-    return 0;
+    return j->method == XPCS_NLSQ ? 0 : check_noise(c, j);
 }
 
 static double number_of(const tess_document_node *node)

@@ -241,14 +241,14 @@ static PyObject *posterior_info(PyObject *module, PyObject *value)
     const tess_xpcs_posterior_info *i = tess_xpcs_posterior_get_info(posterior);
     static const char *const methods[] = {"nuts", "laplace", "consensus"};
     PyObject *dict = Py_BuildValue(
-        "{sssdsdsLsLsdsLsdsdsdsdsOsOsdsLsLsd}", "method", methods[i->method], "noise_scale",
+        "{sssdsdsLsLsdsLsdsdsdsdsOsOsdsLsLsdsd}", "method", methods[i->method], "noise_scale",
         i->noise_scale, "outside", i->outside, "n_evaluation", (long long)i->n_evaluation, "n_pass",
         (long long)i->n_pass, "seconds", i->seconds, "n_attempt", (long long)i->n_attempt,
         "target_accept", i->target_accept, "log_evidence", i->log_evidence, "pareto_k", i->pareto_k,
         "surrogate_accept", i->surrogate_accept, "has_surrogate",
         i->has_surrogate ? Py_True : Py_False, "resumed", i->resumed ? Py_True : Py_False,
         "resumed_from", i->resumed_from, "shard", (long long)i->shard, "n_shard",
-        (long long)i->n_shard, "temper", i->temper);
+        (long long)i->n_shard, "temper", i->temper, "noise_photons", i->noise_photons);
     static const char *const scalings[] = {"fit",      "individual",        "averaged",
                                            "constant", "constant_averaged", "auto"};
     if (dict && (put_draws(state, value, dict, i) < 0 || put_vectors(state, value, dict, i) < 0 ||

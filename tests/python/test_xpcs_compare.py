@@ -62,5 +62,10 @@ def test_speckle_has_longer_intervals_than_its_points_say() -> None:
     shared = xpcs.fit(made, noise="frames", **options)
     for name in ("D0", "alpha"):
         assert shared.physical_uncertainties[name] > 1.5 * plain.physical_uncertainties[name]
-    with pytest.raises(tessera.Error, match="noise: frames"):
-        xpcs.sample(shared, n_draw=10)
+    drawn = xpcs.sample(shared, method="laplace", n_chain=1, n_draw=1000)
+    assert drawn.facts["noise_photons"] > 0 and drawn.facts["log_evidence"] is None
+    for name in ("D0", "alpha"):
+        spread = drawn[name].std() / shared.physical_uncertainties[name]
+        assert 0.8 < spread < 1.25  # errors of a tenth bend a little
+    with pytest.raises(tessera.Error, match="without shards"):
+        xpcs.sample(shared, method="consensus", n_shard=2)

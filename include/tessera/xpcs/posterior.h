@@ -162,14 +162,16 @@ typedef struct tess_xpcs_posterior_info {
     int32_t scaling;        /* tess_xpcs_draw_scaling, never fit or auto */
     int32_t shard_strategy; /* as the config; with shard_seed: which points the shard has */
     int64_t shard_seed;
+    double noise_photons; /* of the fit; above 0: noise is that of frames, as the fit has it */
 } tess_xpcs_posterior_info;
 
 /** Samples from the minimum that fit (a result of these data and this model, linear loss) found,
  *  whose bounds and fixed parameters hold. The same draws for any number of threads, interrupted
  *  or not. fit_config says how to go over the data and may be NULL; every point weighs the same
- *  whatever it says. TESS_CANCELLED keeps the draws so far in checkpoint_dir,
- *  and loses them without one. The progress callback counts draws of all chains, those of the
- *  warm-up included. */
+ *  whatever it says. Of a fit with noise frames the likelihood is flattened to the errors it has,
+ *  points weigh as they did in it, and there is no evidence. TESS_CANCELLED keeps the draws so far
+ * in checkpoint_dir, and loses them without one. The progress callback counts draws of all chains,
+ * those of the warm-up included. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data,
                                                       const tess_xpcs_model *model,
                                                       const tess_xpcs_result *fit,

@@ -138,6 +138,8 @@ typedef struct tess_xpcs_result_info {
     double noise_photons;         /* likewise, of a pixel and frame; 0: noise is independent */
     double f_product; /* of two components f0 exp(-f1 f2), which f0 and f2 enter as; else NaN */
     double f_product_sd;
+    const double *independent_covariance; /* [n_param][n_param] with noise frames: what that of the
+                                             physical parameters would be of independent points */
 } tess_xpcs_result_info;
 
 TESS_API const tess_xpcs_result_info *tess_xpcs_result_get_info(const tess_xpcs_result *result);

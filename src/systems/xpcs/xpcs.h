@@ -81,6 +81,7 @@ struct tess_xpcs_result {
     double *bootstrap;
     double *interval_lower;
     double *interval_upper;
+    double *independent_covariance; // [n_param][n_param] 0: noise is independent
     int64_t *n_used_angle;
     int32_t *status;
     int32_t *contrast_status;

@@ -197,6 +197,11 @@ static tess_status check(const comparison *c, const int32_t *modes, int64_t n_mo
     if (f->loss != TESS_XPCS_LOSS_LINEAR) {
         TESS_FAIL(TESS_E_ARGUMENT, "loss: models are compared with loss linear alone");
     }
+    if (f->noise == 1) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames has a likelihood that is no probability of the "
+                                 "data, and models no evidence; compare them with noise "
+                                 "independent");
+    }
     if (c->config.method == TESS_XPCS_METHOD_CONSENSUS || c->config.shard > 0 ||
         c->config.fit_priors || c->config.coords != 0 || c->config.checkpoint_dir ||
         f->checkpoint_dir) {

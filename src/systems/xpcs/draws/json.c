@@ -154,6 +154,7 @@ static void put_head(tess_json *json, const tess_xp_draws *d)
     put_provenance(json, TESS_ORIGIN_NAME, d);
     tess_json_text(json, "timestamp", d->timestamp);
     tess_json_text(json, "method", "cmc");
+    tess_json_text(json, "noise_model", d->fit->noise_photons > 0 ? "frames" : "independent");
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)d->fit->mode));
     tess_json_text(json, "convergence_status",
                    tess_xpcs_chains_state_name((tess_xpcs_chains_state)d->told->state));

@@ -377,6 +377,29 @@ static void fill_covariance(frames *f, double s)
     f->result->info.noise_photons = 1 / s;
 }
 
+// What the covariance would be of points that are independent with the noise the residuals have,
+// whatever sigma was said to be.
+static void fill_independent(const frames *f)
+{
+    tess_xpcs_result *r = f->result;
+    const int64_t u = 2 * f->problem->n_angle;
+    const int64_t n = f->problem->n_param;
+    const tess_xp_problem *p = f->problem;
+    const double dof = (double)(p->data->info.n_used - tess_xp_problem_n_free(p));
+    const double variance = f->engine->head->chi2 / fmax(dof, 1);
+    double worst = 1;
+    for (int64_t i = 0; i < f->m; i++) {
+        const double own = variance * f->inverse[i * (f->m + 1)];
+        worst = own > 0 ? fmax(worst, r->covariance[i * (f->m + 1)] / own) : worst;
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        const int64_t at = (u + i / n) * f->m + u + i % n;
+        const bool is_bound = i / n == i % n && !(f->inverse[at] > 0);
+        r->independent_covariance[i] =
+            is_bound ? r->covariance[at] / worst : variance * f->inverse[at];
+    }
+}
+
 // Errors of parameters that are not free grow by as much as those of the worst that is: they have
 // no part in the inverse.
 static void compare(frames *f, const double *before, double *stretch)
@@ -396,6 +419,7 @@ static void compare(frames *f, const double *before, double *stretch)
             stretch[i - u] = before[i] > 0 && isfinite(before[i]) ? sqrt(*variance / before[i]) : 1;
         }
     }
+    fill_independent(f);
 }
 
 static tess_status run(frames *f, double *stretch)

@@ -36,6 +36,8 @@ tess_status tess_xp_frames_take(tess_xp_engine *e, tess_xpcs_result *result)
     const tess_xpcs_result *from = e->noisy;
     const size_t n = (size_t)from->info.n_covariance;
     memcpy(result->covariance, from->covariance, n * n * sizeof *result->covariance);
+    memcpy(result->independent_covariance, from->independent_covariance,
+           (size_t)(from->info.n_param * from->info.n_param) * sizeof(double));
     result->info.noise_pixels = from->info.noise_pixels;
     result->info.noise_photons = from->info.noise_photons;
     tess_xp_covariance_conclude(result);

@@ -11,7 +11,7 @@ typedef struct part {
     size_t item_bytes;
 } part;
 
-enum { PARTS = 26 };
+enum { PARTS = 27 };
 
 static void list_parts(tess_xpcs_result *r, const tess_xp_result_sizes *sizes, int64_t p,
                        part parts[PARTS])
@@ -37,6 +37,7 @@ static void list_parts(tess_xpcs_result *r, const tess_xp_result_sizes *sizes, i
                               {&r->bootstrap, sizes->n_bootstrap * p, 8},
                               {&r->interval_lower, p, 8},
                               {&r->interval_upper, p, 8},
+                              {&r->independent_covariance, p * p, 8},
                               {&r->n_used_angle, n, 8},
                               {&r->trace, sizes->n_trace, sizeof *r->trace},
                               {&r->basins, sizes->n_basin, sizeof *r->basins},
@@ -91,6 +92,7 @@ void tess_xp_result_publish(tess_xpcs_result *r)
     info->interval_lower = r->interval_lower;
     info->interval_upper = r->interval_upper;
     info->interval_kind = r->interval_kind;
+    info->independent_covariance = r->independent_covariance;
     info->message = info->warnings = info->recovery = info->device = "";
     info->data_path = info->data_fingerprint = info->config_hash = info->identity = "";
     info->tessera_version = TESS_VERSION;

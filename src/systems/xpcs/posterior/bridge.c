@@ -246,6 +246,10 @@ tess_status tess_xpcs_bridge(tess_context *ctx, tess_xpcs_data *data, const tess
                 .draws = draws,
                 .n_half = draws->n_draw / 2,
                 .n = draws->n_chain * (draws->n_draw / 2)};
+    if (s.fit->noise_photons > 0) {
+        TESS_FAIL(TESS_E_CONFIG, "fit: with noise frames the likelihood is no probability of the "
+                                 "data, and there is no evidence; fit with noise independent");
+    }
     TESS_TRY(tess_xp_sampler_begin(&s, model, fit_config, config));
     TESS_TRY(check_draws(&s, draws));
     s.config.n_chain = 1; // it evaluates, and draws nothing

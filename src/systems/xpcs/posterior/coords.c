@@ -191,6 +191,22 @@ static double slope_of(const tess_xp_coords *coords, const tess_xp_place *place,
     return turn[0] * block[0] + turn[1] * block[1] + turn[2] * block[2];
 }
 
+double tess_xp_coords_likelihood(const tess_xp_coords *coords, const tess_xp_place *place,
+                                 const tess_xp_density_value *value, double *gradient)
+{
+    const int64_t last = coords->n - 1;
+    const int64_t n = coords->n_param;
+    double own[TESS_XPCS_MAX_PARAM];
+    for (int64_t k = 0; k < n; k++) {
+        own[k] = value->gradient[k] - value->prior_gradient[k];
+    }
+    for (int64_t i = 0; i < last; i++) {
+        gradient[i] = slope_of(coords, place, i, own);
+    }
+    gradient[last] = (value->gradient[n] - value->prior_gradient[n]) * place->slope[last];
+    return value->log_likelihood;
+}
+
 double tess_xp_coords_density(const tess_xp_coords *coords, const tess_xp_place *place,
                               const tess_xp_density_value *value, double *gradient)
 {

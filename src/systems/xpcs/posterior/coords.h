@@ -59,6 +59,9 @@ void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double
 // Derivatives of the free parameters by their coordinates, [n - 1][n - 1] by coordinate.
 void tess_xp_coords_jacobian(const tess_xp_coords *coords, const tess_xp_place *place,
                              double *jacobian);
+// Log likelihood alone, and its gradient [n] by these coordinates.
+double tess_xp_coords_likelihood(const tess_xp_coords *coords, const tess_xp_place *place,
+                                 const tess_xp_density_value *value, double *gradient);
 // Log density and gradient [n] in these coordinates.
 double tess_xp_coords_density(const tess_xp_coords *coords, const tess_xp_place *place,
                               const tess_xp_density_value *value, double *gradient);

@@ -187,7 +187,8 @@ void tess_xp_density_at(const tess_xp_density *d, const double *sums, const doub
     }
     const double z = s / d->noise_scale;
     out->log_prior_noise = 0.5 * (log(4.0) - LOG_2PI) - log(d->noise_scale) - 0.5 * z * z;
-    out->gradient[n] -= z / d->noise_scale;
+    out->prior_gradient[n] = -z / d->noise_scale;
+    out->gradient[n] += out->prior_gradient[n];
 }
 
 void tess_xp_density_scaling(const tess_xp_density *d, const double *angle_sums, int64_t angle,

@@ -45,8 +45,8 @@ typedef struct tess_xp_density_value {
     double log_likelihood;
     double log_prior; // of the parameters that are free
     double log_prior_noise;
-    double gradient[TESS_XPCS_MAX_PARAM + 1];   // by theta and s
-    double prior_gradient[TESS_XPCS_MAX_PARAM]; // the part of log_prior
+    double gradient[TESS_XPCS_MAX_PARAM + 1];       // by theta and s
+    double prior_gradient[TESS_XPCS_MAX_PARAM + 1]; // the part of the priors
 } tess_xp_density_value;
 
 // sums [n_angle][6 + 3 n_param] of a pass with gradient at theta.

@@ -11,6 +11,7 @@ static const double NEAR_BOUND = 1e-3;  // of a range
 typedef struct batch {
     tess_xp_sampler *sampler;
     int64_t n;
+    const double *const *u;         // of all points
     int64_t which[TESS_XP_MAX_SET]; // points that can be evaluated
     tess_xp_place places[TESS_XP_MAX_SET];
     double *log_density;
@@ -24,10 +25,24 @@ static tess_status finish_point(void *arg, int64_t i, int32_t worker)
     const tess_xp_sampler *s = b->sampler;
     const tess_xp_place *place = &b->places[i];
     tess_xp_density_value value;
-    tess_xp_density_at(&s->density, s->sums + i * s->pass.n_sum, place->theta, place->s, &value);
+    double *sums = s->sums + i * s->pass.n_sum;
+    tess_xp_sampler_weigh(s, sums);
+    tess_xp_density_at(&s->density, sums, place->theta, place->s, &value);
     double unused[TESS_XP_MAX_COORD];
     double *gradient = b->gradient ? b->gradient + b->which[i] * s->coords.n : unused;
-    b->log_density[b->which[i]] = tess_xp_coords_density(&s->coords, place, &value, gradient);
+    double *log_density = &b->log_density[b->which[i]];
+    if (s->adjust.is_bare) {
+        *log_density = tess_xp_coords_likelihood(&s->coords, place, &value, gradient);
+        return TESS_OK;
+    }
+    double slope[TESS_XP_MAX_COORD] = {0};
+    if (s->adjust.is_on) {
+        tess_xp_adjust_apply(&s->adjust, &s->density, b->u[b->which[i]], place->s, &value, slope);
+    }
+    *log_density = tess_xp_coords_density(&s->coords, place, &value, gradient);
+    for (int64_t k = 0; k < s->coords.n; k++) {
+        gradient[k] += slope[k];
+    }
     return TESS_OK;
 }
 
@@ -53,7 +68,7 @@ static tess_status evaluate_batch(batch *b)
 tess_status tess_xp_sampler_evaluate(tess_xp_sampler *s, const double *const *u, int64_t n,
                                      double *log_density, double *gradient)
 {
-    batch b = {.sampler = s, .log_density = log_density, .gradient = gradient};
+    batch b = {.sampler = s, .u = u, .log_density = log_density, .gradient = gradient};
     if (gradient) {
         memset(gradient, 0, (size_t)(n * s->coords.n) * sizeof *gradient);
     }
@@ -105,6 +120,7 @@ tess_status tess_xp_sampler_find_noise(tess_xp_sampler *s)
 {
     const tess_xp_point point = {.theta = s->fit->theta, .contrast = s->fit->contrast};
     TESS_TRY(tess_xp_pass_run(&s->pass, &point, s->sums));
+    tess_xp_sampler_weigh(s, s->sums);
     double squares = 0;
     double n = 0;
     for (int64_t a = 0; a < s->density.n_angle; a++) {
@@ -142,20 +158,25 @@ static double n_parts(const tess_xp_sampler *s)
     return s->config.shard > 0 ? (double)s->config.n_shard : 1;
 }
 
+// A square matrix of the fit whose last rows are those of the physical parameters.
+typedef struct told {
+    const double *covariance;
+    int64_t n;
+} told;
+
 // Covariance of the free parameters, by the fit. What the data do not tell, or a bound cuts off, is
 // spread over the range.
-static void covariance_of_fit(const tess_xp_sampler *s, double trust, double *covariance)
+static void covariance_of_fit(const tess_xp_sampler *s, told from, double trust, double *covariance)
 {
     const int64_t n = s->coords.n - 1;
-    const int64_t n_all = s->fit->n_covariance;
-    const int64_t before = n_all - s->density.n_param;
+    const int64_t before = from.n - s->density.n_param;
     const double parts = n_parts(s);
     double sd[TESS_XPCS_MAX_PARAM];
     bool is_known[TESS_XPCS_MAX_PARAM];
     for (int64_t i = 0; i < n; i++) {
         const int64_t k = s->coords.index[i];
         const double most = MOST_SPREAD * (s->density.theta[k].upper - s->density.theta[k].lower);
-        sd[i] = sqrt(parts * s->fit->covariance[(before + k) * n_all + before + k]);
+        sd[i] = sqrt(parts * from.covariance[(before + k) * (from.n + 1)]);
         is_known[i] = sd[i] > 0 && sd[i] < most;
         sd[i] = is_known[i] ? sd[i] : most;
     }
@@ -163,7 +184,9 @@ static void covariance_of_fit(const tess_xp_sampler *s, double trust, double *co
         for (int64_t j = 0; j < n; j++) {
             const int64_t k = before + s->coords.index[i];
             const int64_t l = before + s->coords.index[j];
-            const double r = s->fit->correlation[k * n_all + l];
+            const double square =
+                from.covariance[k * (from.n + 1)] * from.covariance[l * (from.n + 1)];
+            const double r = fmin(fmax(from.covariance[k * from.n + l] / sqrt(square), -1), 1);
             const bool has_r = is_known[i] && is_known[j] && isfinite(r);
             covariance[i * n + j] = (i == j ? 1 : has_r ? trust * r : 0) * sd[i] * sd[j];
         }
@@ -218,15 +241,15 @@ static void transpose(double *a, int64_t n)
     }
 }
 
-bool tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, double trust,
-                                double *covariance)
+static bool covariance_from(const tess_xp_sampler *s, told from, const double *u, double trust,
+                            double *covariance)
 {
     const int64_t n = s->coords.n - 1;
     double own[TESS_XPCS_MAX_PARAM * TESS_XPCS_MAX_PARAM];
     double jacobian[TESS_XPCS_MAX_PARAM * TESS_XPCS_MAX_PARAM];
     tess_xp_place place;
     tess_xp_coords_place(&s->coords, u, &place);
-    covariance_of_fit(s, trust, own);
+    covariance_of_fit(s, from, trust, own);
     // A parameter's change is du J; so that of u is C on both sides divided by J.
     for (int side = 0; side < 2; side++) {
         tess_xp_coords_jacobian(&s->coords, &place, jacobian);
@@ -244,4 +267,18 @@ bool tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, doubl
     covariance[s->coords.n * s->coords.n - 1] =
         0.5 * n_parts(s) / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
     return true;
+}
+
+bool tess_xp_sampler_covariance(const tess_xp_sampler *s, const double *u, double trust,
+                                double *covariance)
+{
+    const told from = {s->fit->covariance, s->fit->n_covariance};
+    return covariance_from(s, from, u, trust, covariance);
+}
+
+bool tess_xp_sampler_independent(const tess_xp_sampler *s, const double *u, double trust,
+                                 double *covariance)
+{
+    const told from = {s->fit->independent_covariance, s->fit->n_param};
+    return covariance_from(s, from, u, trust, covariance);
 }

@@ -136,6 +136,10 @@ static tess_hash hash_vectors(const tess_xp_sampler *s)
     tess_hash_mix(&hash, s->fit->contrast, (size_t)s->density.n_angle * sizeof(double));
     const size_t n_all = (size_t)s->fit->n_covariance;
     tess_hash_mix(&hash, s->fit->covariance, n_all * n_all * sizeof(double));
+    if (s->fit->noise_photons > 0) {
+        tess_hash_mix(&hash, s->weight, (size_t)s->density.n_angle * sizeof(double));
+        tess_hash_mix(&hash, s->fit->independent_covariance, n_param * n_param * sizeof(double));
+    }
     return hash;
 }
 

@@ -63,6 +63,11 @@ double tess_xp_normal_evidence(const tess_xp_normal *normal)
     return normal->log_density + 0.5 * (double)normal->n * LOG_2PI + normal->log_determinant;
 }
 
+double tess_xp_told_evidence(const tess_xp_sampler *s, double evidence)
+{
+    return s->adjust.is_on ? (double)NAN : evidence;
+}
+
 // ---- The top ------------------------------------------------------------------------------------
 
 typedef struct climb {
@@ -360,8 +365,9 @@ tess_status tess_xp_sampler_laplace(tess_xp_sampler *s)
                                   "for: sample with nuts");
     }
     TESS_TRY(propose(s, &normal, &im, n));
-    info->log_evidence = log_mean(im.log_weight, n);
-    TESS_XP_OWN(double, info->mode_evidence)[0] = tess_xp_normal_evidence(&normal);
+    info->log_evidence = tess_xp_told_evidence(s, log_mean(im.log_weight, n));
+    TESS_XP_OWN(double, info->mode_evidence)
+    [0] = tess_xp_told_evidence(s, tess_xp_normal_evidence(&normal));
     info->pareto_k = tess_pareto_smooth(im.log_weight, n, im.scratch);
     resample(s, &im, n);
     keep(s, &im, n);

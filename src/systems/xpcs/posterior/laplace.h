@@ -22,6 +22,9 @@ double tess_xp_normal_at(const tess_xp_normal *normal, const double *x);
 void tess_xp_normal_covariance(const tess_xp_normal *normal, double *covariance);
 // Log of the evidence that the normal stands for.
 double tess_xp_normal_evidence(const tess_xp_normal *normal);
+// The same as draws tell it: a likelihood that was flattened is no probability of the data, and
+// NaN.
+double tess_xp_told_evidence(const tess_xp_sampler *sampler, double evidence);
 
 // --- top.c ---
 

@@ -149,7 +149,8 @@ void tess_xp_modes_tell(tess_xp_sampler *s, const tess_xp_modes *m)
         tess_xp_coords_place(&s->coords, m->at[k].u, &place);
         memcpy(TESS_XP_OWN(double, info->mode_theta) + k * info->n_param, place.theta,
                (size_t)info->n_param * sizeof(double));
-        TESS_XP_OWN(double, info->mode_evidence)[k] = tess_xp_normal_evidence(&m->at[k]);
+        TESS_XP_OWN(double, info->mode_evidence)
+        [k] = tess_xp_told_evidence(s, tess_xp_normal_evidence(&m->at[k]));
     }
     for (int64_t i = 0; i < n; i++) {
         weight[info->mode[i]] += 1 / (double)n;

@@ -46,6 +46,28 @@ static tess_status read_configs(tess_xp_sampler *s, const tess_xpcs_fit_config *
     return tess_params_check(tess_xpcs_fit_params(), &s->fit_config);
 }
 
+// The fit says what the noise is.
+static tess_status check_noise(const tess_xp_sampler *s)
+{
+    if (s->fit_config.noise == 1 && !(s->fit->noise_photons > 0)) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames, but the fit took points as independent; draw from "
+                                 "a fit with noise frames");
+    }
+    if (!(s->fit->noise_photons > 0)) {
+        return TESS_OK;
+    }
+    if (s->config.shard > 0 || s->config.method == TESS_XPCS_METHOD_CONSENSUS) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames is a noise of all points together, which shards do "
+                                 "not have; use method nuts or laplace without shards, or a fit "
+                                 "with noise independent");
+    }
+    if (s->fit->sigma_mode == TESS_XPCS_SIGMA_PER_LAG) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: frames is drawn with sigma_mode constant or estimate, "
+                                 "not with per_lag; fit with one of them");
+    }
+    return TESS_OK;
+}
+
 static tess_status check_fit(const tess_xp_sampler *s)
 {
     if (s->fit->mode != s->model.mode || s->fit->kernel != s->model.kernel ||
@@ -56,12 +78,7 @@ static tess_status check_fit(const tess_xp_sampler *s)
                   (long long)s->fit->n_angle, (long long)s->fit->n_frame,
                   (long long)s->data->info.n_angle, (long long)s->data->info.n_frame);
     }
-    if (s->fit_config.noise == 1 || s->fit->noise_photons > 0) {
-        TESS_FAIL(TESS_E_CONFIG,
-                  "noise: frames is for errors of fits; the posterior takes points as independent, "
-                  "so that its intervals would be too short: fit without drawing, or draw from a "
-                  "fit with noise independent");
-    }
+    TESS_TRY(check_noise(s));
     if (s->fit->loss != TESS_XPCS_LOSS_LINEAR) {
         TESS_FAIL(TESS_E_ARGUMENT, "fit: of a robust loss, whose noise is not normal; fit with "
                                    "loss linear");
@@ -108,6 +125,7 @@ static tess_status draw(tess_xp_sampler *s)
     s->modes = &modes;
     TESS_TRY(tess_xp_sampler_open(s));
     TESS_TRY(tess_xp_sampler_find_noise(s));
+    TESS_TRY(tess_xp_sampler_place_adjust(s));
     TESS_TRY(tess_xp_top_find(s, &top));
     TESS_TRY(tess_xp_modes_find(s, &modes));
     TESS_TRY(tess_xp_moves_open(s));

@@ -8,6 +8,7 @@
 #include "runtime/work.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
+#include "systems/xpcs/posterior/adjust.h"
 #include "systems/xpcs/posterior/coords.h"
 #include "tessera/xpcs/posterior.h"
 
@@ -59,6 +60,8 @@ typedef struct tess_xp_sampler {
     tess_xp_pass pass;
     tess_xp_density density;
     tess_xp_coords coords;
+    tess_xp_adjust adjust;
+    double *weight;     // [n_angle] of the sums with noise frames; NULL: 1
     tess_blocks blocks; // of the sampler alone
     double *sums;       // [TESS_XP_MAX_SET][n_sum] of the pass
     char *chains;       // [n_chain][chain_bytes]
@@ -141,6 +144,19 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_find_noise(tess_xp_sampler *sampler)
 // trust. False: it cannot be had there.
 bool tess_xp_sampler_covariance(const tess_xp_sampler *sampler, const double *u, double trust,
                                 double *covariance);
+// The same of a fit with noise frames, if its points were independent.
+bool tess_xp_sampler_independent(const tess_xp_sampler *sampler, const double *u, double trust,
+                                 double *covariance);
+
+// --- adjusted.c ---
+
+// Weights of a fit with noise frames, once the pass is open; nothing of others.
+TESS_MUST_CHECK tess_status tess_xp_sampler_take_weights(tess_xp_sampler *sampler);
+// What its likelihood is flattened by, in the coordinates as they are now and once the noise is
+// known.
+TESS_MUST_CHECK tess_status tess_xp_sampler_place_adjust(tess_xp_sampler *sampler);
+// Sums of a pass [n_sum], weighed as the fit did.
+void tess_xp_sampler_weigh(const tess_xp_sampler *sampler, double *sums);
 
 // --- chains.c ---
 
@@ -151,6 +167,11 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_run(tess_xp_sampler *sampler);
 
 // Contrast and offset of every draw, within their bounds.
 TESS_MUST_CHECK tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *sampler);
+
+// --- scaling_frames.c ---
+
+// The same of a fit with noise frames, by its covariance. outside_angle counts tries, as above.
+TESS_MUST_CHECK tess_status tess_xp_sampler_draw_scaling_frames(tess_xp_sampler *sampler);
 
 // --- keep.c ---
 

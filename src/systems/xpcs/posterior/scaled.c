@@ -35,6 +35,21 @@ static tess_status resolve(const tess_xp_sampler *s, int32_t *scaling)
     return *scaling == TESS_XPCS_DRAW_SCALING_FIT ? of_fit(s, scaling) : TESS_OK;
 }
 
+// Errors of noise frames are those of what the fit left free.
+static tess_status check_frames(const tess_xp_sampler *s)
+{
+    int32_t own = 0;
+    if (!(s->fit->noise_photons > 0)) {
+        return TESS_OK;
+    }
+    TESS_TRY(of_fit(s, &own));
+    if (own != s->scaling) {
+        TESS_FAIL(TESS_E_CONFIG, "scaling: with noise frames draws have that of the fit; leave it "
+                                 "out, or fit with the scaling that is to be drawn");
+    }
+    return TESS_OK;
+}
+
 // Those at which the fit held them, or where it did not, what the data tell at first sight.
 static tess_status find_held(tess_xp_sampler *s, double *held)
 {
@@ -55,6 +70,7 @@ tess_status tess_xp_sampler_set_scaled(tess_xp_sampler *s)
 {
     const int64_t n = s->density.n_angle;
     TESS_TRY(resolve(s, &s->scaling));
+    TESS_TRY(check_frames(s));
     const bool is_mean = s->scaling == TESS_XPCS_DRAW_SCALING_CONSTANT_AVERAGED;
     if (s->scaling == TESS_XPCS_DRAW_SCALING_AVERAGED) {
         s->density.scaled = TESS_XP_SCALED_ALL;

@@ -109,6 +109,9 @@ tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *s)
         copy_held(s, i);
         s->tally.n_scaled = n_all;
     }
+    if (s->adjust.is_on && s->tally.n_scaled < n_all) {
+        TESS_TRY(tess_xp_sampler_draw_scaling_frames(s));
+    }
     while (s->tally.n_scaled < n_all) {
         const int64_t first = s->tally.n_scaled;
         const int64_t n = n_all - first < TESS_XP_MAX_SET ? n_all - first : TESS_XP_MAX_SET;

@@ -169,7 +169,8 @@ static tess_status create_posterior(tess_xp_sampler *s)
                                             .gap_angstrom = s->model.gap_angstrom,
                                             .scaling = s->scaling,
                                             .shard_strategy = c->shard_strategy,
-                                            .shard_seed = c->shard_seed};
+                                            .shard_seed = c->shard_seed,
+                                            .noise_photons = s->fit->noise_photons};
     TESS_TRY(tess_xp_posterior_create(s->ctx, &sizes, &s->out));
     const tess_xpcs_posterior_info *info = &s->out->info;
     for (int64_t k = 0; k < d->n_param; k++) {
@@ -238,6 +239,7 @@ tess_status tess_xp_sampler_open(tess_xp_sampler *s)
     }
     tess_xp_sampler_make_coords(s, s->fit->theta);
     TESS_TRY(open_pass(s));
+    TESS_TRY(tess_xp_sampler_take_weights(s));
     s->chain_bytes = tess_nuts_bytes(s->coords.n, (int32_t)s->config.max_depth);
     s->chains = tess_blocks_alloc(&s->blocks, n_chain, s->chain_bytes, "chains");
     s->is_done = tess_blocks_alloc(&s->blocks, n_chain, sizeof *s->is_done, "chains");

@@ -53,6 +53,7 @@ static tess_status climb_from(tess_xp_sampler *s, const double *theta, double no
     double u[TESS_XP_MAX_COORD];
     tess_xp_place place;
     tess_xp_sampler_make_coords(s, theta);
+    TESS_TRY(tess_xp_sampler_place_adjust(s));
     tess_xp_sampler_start(s, theta, noise, u);
     TESS_TRY(tess_xp_laplace_climb(s, u, found, is_found));
     if (*is_found && tess_xp_normal_evidence(found) > best->evidence) {
@@ -82,6 +83,7 @@ tess_status tess_xp_top_find(tess_xp_sampler *s, tess_xp_normal *room)
     }
     if (!s->top) {
         tess_xp_sampler_make_coords(s, s->fit->theta);
+        return tess_xp_sampler_place_adjust(s);
     }
     return TESS_OK;
 }

@@ -94,6 +94,11 @@ static void write_table(tess_xp_draws_page *page)
         write_row(page, row);
     }
     tess_html_table_end(&page->html);
+    tess_html_paragraph(&page->html,
+                        page->d->fit->noise_photons > 0
+                            ? "Draws are of photon counts of speckle, whose points share frames."
+                            : "Draws take the points as independent. Points that share a frame are "
+                              "not: use noise frames for intervals that hold.");
     if (page->d->told->n_row > page->n_main) {
         tess_html_fold_begin(&page->html, "angles", "Contrasts and offsets", false);
         tess_html_table_begin(&page->html, heads, N_HEAD);
