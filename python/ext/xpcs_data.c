@@ -315,6 +315,38 @@ static PyObject *data_rows(PyObject *module, PyObject *const *args, Py_ssize_t n
     return (PyObject *)out;
 }
 
+static PyObject *data_angle(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                            PyObject *keywords)
+{
+    static const char *const names[] = {"context", "data", "angle"};
+    static const core_signature signature = {"xpcs_data_angle", names, 3, 3, 3};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[3];
+    int64_t angle = 0;
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    tess_xpcs_data *data =
+        context ? core_handle_get(state, values[1], &core_xpcs_data_class) : NULL;
+    if (!data || core_to_int(state, values[2], "angle", 0, INT64_MAX, &angle) < 0) {
+        return NULL;
+    }
+    core_handle *handle = core_handle_create(state, context, &core_xpcs_data_class, NULL);
+    core_call call;
+    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+        tess_xpcs_data *made = NULL;
+        const tess_status status = tess_xpcs_data_angle(context->handle, data, angle, &made);
+        handle->object = made;
+        if (core_call_end(&call, status) < 0) {
+            Py_CLEAR(handle);
+        }
+    } else {
+        Py_CLEAR(handle);
+    }
+    return (PyObject *)handle;
+}
+
 // Copies of the curves: tau, age, and a row for every angle and window of g2, error and n_pair.
 static PyObject *show_g2(const core_state *state, const tess_xpcs_g2_info *i)
 {
@@ -542,6 +574,8 @@ PyMethodDef core_xpcs_data_methods[] = {
     {"xpcs_data_info", data_info, METH_O, "What a data set is."},
     {"xpcs_data_rows", CORE_METHOD(data_rows), METH_FASTCALL | METH_KEYWORDS,
      "Rows of an angle's matrix."},
+    {"xpcs_data_angle", CORE_METHOD(data_angle), METH_FASTCALL | METH_KEYWORDS,
+     "One angle as a data set of its own; returns a Handle."},
     {"xpcs_g2", CORE_METHOD(one_time), METH_FASTCALL | METH_KEYWORDS,
      "One-time correlations: tau, age, g2, errors, numbers of pairs."},
     {"xpcs_scaling", CORE_METHOD(scaling), METH_FASTCALL | METH_KEYWORDS,

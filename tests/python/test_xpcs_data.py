@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +279,26 @@ def test_txc2_round_trip(tmp_path: Path) -> None:
     assert (again.dt, again.gap) == (data.dt, data.gap)
     with pytest.raises(FileNotFoundError):
         xpcs.load(tmp_path / "b.txc2")
+
+
+def test_an_angle_is_data_of_its_own(tmp_path: Path) -> None:
+    made = xpcs.simulate(
+        mode="laminar_flow", n_angle=3, n_frame=41, dt=0.1, gap=2e6, dtype="f64", seed=3
+    )
+    made = xpcs.load(made.save(tmp_path / "all.txc2"))
+    for a in range(3):
+        one = made.angle(a)
+        assert (one.n_angle, one.n_frame, one.dt, one.gap) == (1, made.n_frame, made.dt, made.gap)
+        assert (one.phi[0], one.q[0]) == (made.phi[a], made.q[a])
+        assert (one.residency, one.path) == ("memory", made.path)
+        np.testing.assert_array_equal(one.matrix(0), made.matrix(a))
+        other = pickle.loads(pickle.dumps(one))
+        np.testing.assert_array_equal(other.matrix(0), made.matrix(a))
+    alone = xpcs.Data.from_arrays(
+        made.matrix(1), made.phi[1:2], made.q[1:2], dt=made.dt, gap=made.gap, without_t0=True
+    )
+    options: dict[str, Any] = {"mode": "static_anisotropic", "n_start": 1}
+    assert xpcs.fit(made.angle(1), **options).chi2 == xpcs.fit(alone, **options).chi2
+    for wrong in (3, -1, 1.5):
+        with pytest.raises(tessera.Error, match="angle: "):
+            made.angle(wrong)  # type: ignore[arg-type]

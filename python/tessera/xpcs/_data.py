@@ -316,6 +316,32 @@ class Data(Shared):
             rows = _core.xpcs_data_rows(context, self._handle, place, 0, self.n_frame)
         return np.asarray(rows)
 
+    def angle(self, angle: int) -> Data:
+        """Return one angle as data of its own, for fits of angles one by one.
+
+        Parameters
+        ----------
+        angle : int
+            Index of the angle.
+
+        Returns
+        -------
+        Data
+            A copy in memory (float64), with the times, path and settings of all.
+
+        Examples
+        --------
+        >>> import tessera.xpcs as tx
+        >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+        >>> one = data.angle(1)
+        >>> one.n_angle, float(one.phi[0]) == float(data.phi[1])
+        (1, True)
+        """
+        with Session() as context:
+            place = angle_of(angle, self.n_angle)
+            handle = _core.xpcs_data_angle(context, self._handle, place)
+        return Data(handle, self.settings)
+
     def to_dict(self) -> LoaderDict:
         """Return the dict that the original's loader returns.
 
