@@ -131,7 +131,8 @@ static void print_parameters(const tess_xpcs_result_info *r)
                "", (long long)r->n_bootstrap);
     }
     if (has_profile) {
-        printf("%-20s p: where chi2, all else at its best, has risen by 3.84\n", "");
+        printf("%-20s p: where chi2, all else at its best, has risen by 3.84%s\n", "",
+               r->noise_photons > 0 ? ", counted for noise that frames share" : "");
     }
 }
 

@@ -117,8 +117,11 @@ static void write_meaning(tess_xp_page *page)
     if (has_profile(page->info)) {
         tess_xp_printf(&page->html,
                        " Those with a p end where chi2, all other parameters at their best, has "
-                       "risen by 3.84 (in units of reduced chi2, unless sigma is absolute): errors "
-                       "bend there, or a parameter is at a bound, and ± sd is not to be trusted.");
+                       "risen by 3.84 (%s): errors bend there, or a parameter is at a bound, and "
+                       "± sd is not to be trusted.",
+                       page->info->noise_photons > 0
+                           ? "times the square of what noise that frames share makes of an error"
+                           : "in units of reduced chi2, unless sigma is absolute");
     }
     if (page->info->n_basin > 1 && page->info->loss == TESS_XPCS_LOSS_LINEAR) {
         tess_xp_printf(&page->html, " Other minima within this rise belong to the intervals.");
