@@ -10,6 +10,7 @@
 #include "tessera/xpcs/joint.h"
 #include "tessera/xpcs/model.h"
 #include "tessera/xpcs/posterior.h"
+#include "tessera/xpcs/rates.h"
 #include "tessera/xpcs/report.h"
 #include "tessera/xpcs/result.h"
 #include "tessera/xpcs/settings.h"

@@ -1,5 +1,5 @@
-// xpcs: pages of a watch, one-time correlations and joint fits, layouts and values pinned, see
-// pin.h.
+// xpcs: pages of a watch, one-time correlations, joint fits and rates of any shape, layouts and
+// values pinned, see pin.h.
 
 #include "pin.h"
 #include "tessera/xpcs.h"
@@ -112,3 +112,63 @@ FIELD(tess_xpcs_g2_info, error, 56);
 FIELD(tess_xpcs_g2_info, n_pair, 64);
 FIELD(tess_xpcs_g2_info, phi, 72);
 FIELD(tess_xpcs_g2_info, q, 80);
+
+// tessera/xpcs/rates.h
+SIZE(tess_xpcs_rates_config, 32);
+FIELD(tess_xpcs_rates_config, struct_size, 0);
+FIELD(tess_xpcs_rates_config, shape, 4);
+FIELD(tess_xpcs_rates_config, spacing, 8);
+FIELD(tess_xpcs_rates_config, reserved, 12);
+FIELD(tess_xpcs_rates_config, n_knot, 16);
+FIELD(tess_xpcs_rates_config, smoothness, 24);
+SIZE(tess_xpcs_rate_curve, 80);
+FIELD(tess_xpcs_rate_curve, value, 0);
+FIELD(tess_xpcs_rate_curve, sd, 8);
+FIELD(tess_xpcs_rate_curve, low, 16);
+FIELD(tess_xpcs_rate_curve, high, 24);
+FIELD(tess_xpcs_rate_curve, power, 32);
+FIELD(tess_xpcs_rate_curve, power_sd, 40);
+FIELD(tess_xpcs_rate_curve, knot_value, 48);
+FIELD(tess_xpcs_rate_curve, knot_sd, 56);
+FIELD(tess_xpcs_rate_curve, smoothness, 64);
+FIELD(tess_xpcs_rate_curve, n_effective, 72);
+SIZE(tess_xpcs_rates_info, 384);
+FIELD(tess_xpcs_rates_info, struct_size, 0);
+FIELD(tess_xpcs_rates_info, mode, 4);
+FIELD(tess_xpcs_rates_info, shape, 8);
+FIELD(tess_xpcs_rates_info, spacing, 12);
+FIELD(tess_xpcs_rates_info, is_converged, 16);
+FIELD(tess_xpcs_rates_info, has_shear, 20);
+FIELD(tess_xpcs_rates_info, is_doubtful, 24);
+FIELD(tess_xpcs_rates_info, reserved, 28);
+FIELD(tess_xpcs_rates_info, n_frame, 32);
+FIELD(tess_xpcs_rates_info, n_angle, 40);
+FIELD(tess_xpcs_rates_info, n_knot, 48);
+FIELD(tess_xpcs_rates_info, t, 56);
+FIELD(tess_xpcs_rates_info, knots, 64);
+FIELD(tess_xpcs_rates_info, transport, 72);
+FIELD(tess_xpcs_rates_info, shear, 152);
+FIELD(tess_xpcs_rates_info, phi0, 232);
+FIELD(tess_xpcs_rates_info, phi0_sd, 240);
+FIELD(tess_xpcs_rates_info, noise, 248);
+FIELD(tess_xpcs_rates_info, noise_power, 256);
+FIELD(tess_xpcs_rates_info, log_evidence, 264);
+FIELD(tess_xpcs_rates_info, log_evidence_log, 272);
+FIELD(tess_xpcs_rates_info, log_evidence_linear, 280);
+FIELD(tess_xpcs_rates_info, log_evidence_power, 288);
+FIELD(tess_xpcs_rates_info, log_evidence_power_error, 296);
+FIELD(tess_xpcs_rates_info, log_bayes_factor, 304);
+FIELD(tess_xpcs_rates_info, phi, 312);
+FIELD(tess_xpcs_rates_info, contrast, 320);
+FIELD(tess_xpcs_rates_info, offset, 328);
+FIELD(tess_xpcs_rates_info, n_pass, 336);
+FIELD(tess_xpcs_rates_info, seconds, 344);
+FIELD(tess_xpcs_rates_info, power_fit, 352);
+FIELD(tess_xpcs_rates_info, verdict, 360);
+FIELD(tess_xpcs_rates_info, notes, 368);
+FIELD(tess_xpcs_rates_info, identity, 376);
+VALUE(TESS_XPCS_RATES_SMOOTH, 0);
+VALUE(TESS_XPCS_RATES_MONOTONE, 1);
+VALUE(TESS_XPCS_RATES_AUTO, 0);
+VALUE(TESS_XPCS_RATES_LOG, 1);
+VALUE(TESS_XPCS_RATES_LINEAR, 2);

@@ -9,6 +9,7 @@ TESS_MUST_CHECK tess_status tess_cpu_xpcs_model(tess_backend_device *device, con
 TESS_MUST_CHECK tess_status tess_cpu_xpcs_simulate(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_xpcs_reduce(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_xpcs_grids(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_xpcs_rates(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_xpcs_sweep(tess_backend_device *device, const void *args);
 
 #endif
