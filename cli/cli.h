@@ -198,6 +198,7 @@ int cmd_xpcs_fit(cli *c);
 int cmd_xpcs_g2(cli *c);
 int cmd_xpcs_inspect(cli *c);
 int cmd_xpcs_joint(cli *c);
+int cmd_xpcs_rates(cli *c);
 int cmd_xpcs_plot(cli *c);
 int cmd_xpcs_compare(cli *c);
 int cmd_xpcs_simulate(cli *c);

@@ -211,6 +211,20 @@ static const opt_def joint_options[] = {
     SELECTION_OPTIONS,
 };
 
+static const opt_def rates_options[] = {
+    TEXT("knots", xpcs.knots, "N", "knots of each rate, 4 to 100 (default 20)"),
+    CHOICE("shape", xpcs.shape, "smooth|monotone",
+           "any smooth curve (default), or one that only falls or only rises"),
+    CHOICE("spacing", xpcs.spacing, "auto|log|linear",
+           "knots even in ln t, or in t (default auto: both, the larger evidence is shown)"),
+    TEXT("smoothness", xpcs.smoothness, "auto|X",
+         "weight of squared second differences; auto (default): by marginal likelihood"),
+    TEXT("fix", xpcs.fixed, "LIST", "phi0 alone can stay as it is: phi0=2.5"),
+    TEXT("bounds", xpcs.bounds, "LIST",
+         "how far parameters of the power law may go, such as phi0=-45:45,D0=1:1e7"),
+    DATA_OPTIONS,
+};
+
 static const opt_def simulate_options[] = {
     CHOICE("layout", xpcs.layout, "aps-u|aps-legacy|txc2",
            "layout of the file (default aps-u, or txc2 by the name)"),
@@ -327,6 +341,23 @@ static const cli_command commands[] = {
                  "tessera xpcs joint a.hdf b.hdf --qs 0.004,0.006 --per-q gamma_dot_t0 --gap 2e6 "
                  "-o joint\n",
      .run = cmd_xpcs_joint},
+    {.name = "xpcs rates",
+     .operands = "INPUT -o DIR",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(rates_options),
+     .typed = TYPED,
+     .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
+     .summary = "D(t) and shear rate of any shape, and whether a power law does",
+     .output = "folder of the results",
+     .output_role = PATH_INTO,
+     .output_names = "rates.json|rates.npz|report.html",
+     .examples = "tessera xpcs rates run42.hdf --gap 2e6 -o rates\n"
+                 "tessera xpcs rates run42.hdf --config run42.yaml --shape monotone --knots 30 "
+                 "-o rates\n",
+     .run = cmd_xpcs_rates},
     {.name = "xpcs simulate",
      .operands = "-o FILE",
      .groups = CLI_ENGINE | CLI_OUTPUT,

@@ -107,6 +107,11 @@ typedef struct cli_xpcs_values {
     const char *per_q;
     const char *q_ref;
     const char *qs;
+    // Of rates of any shape.
+    const char *knots;
+    const char *shape;
+    const char *spacing;
+    const char *smoothness;
 } cli_xpcs_values;
 
 // Options of the clifford commands that are not in a parameter table.

@@ -24,11 +24,13 @@ LINES = {
     "mcmc": ["mcmc", "FILE", "-o", "out", "--n-samples", "8", "--n-warmup", "20"],
     "laplace": ["mcmc", "FILE", "-o", "out", "--sampler", "laplace", "--n-samples", "50"],
     "joint": ["joint", "FILE", "OTHER", "-o", "out"],
+    "rates": ["rates", "FILE", "--knots", "6", "-o", "out"],
     "watch": ["watch", ".", "--once", "--pattern", "[ab].hdf", "-o", "out"],
 }
 REFUSED = {  # what stands in the message
     ("two_component", "frames"): "block_bootstrap",
     ("two_component", "mixed"): "use f64",
+    ("two_component", "rates"): "its rates are power laws",
 }
 
 

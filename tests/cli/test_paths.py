@@ -73,6 +73,8 @@ LINES = {
                    "new/cache", *ENGINE],
     "xpcs joint": ["run.hdf", "run2.hdf", "--qs", "all", "--mode", "static_anisotropic", "-o",
                    "new/joint", "--checkpoint", "new/work", *ENGINE],
+    "xpcs rates": ["run.hdf", "--mode", "static_anisotropic", "--knots", "6", "--spacing", "log",
+                   "-o", "new/rates", "--cache", "new/cache", *ENGINE],
     "xpcs simulate": ["-o", "new/r.hdf", "--n-angle", "2", "--n-frame", "24", *ENGINE],
     "xpcs inspect": ["run.hdf", *ENGINE],
     "xpcs convert": ["run.hdf", "-o", "new/r.txc2", "--cache", "new/cache", *ENGINE],

@@ -49,10 +49,8 @@ static tess_status check_rates(const tess_xpcs_rates_config *c, int64_t n_frame)
     }
     if (c->n_knot < 4 || c->n_knot > most) {
         TESS_FAIL(TESS_E_ARGUMENT,
-                  "knots: %lld; expected 4 to %lld (the data have %lld frames, and more than %d "
-                  "knots are none too few for any rate)",
-                  (long long)c->n_knot, (long long)most, (long long)n_frame,
-                  (int)TESS_XP_RATES_MOST_KNOTS);
+                  "knots: %lld; expected 4 to %lld, and no more than the %lld frames of the data",
+                  (long long)c->n_knot, (long long)most, (long long)n_frame);
     }
     if (!(c->smoothness >= 0) || c->smoothness > 1e8) {
         TESS_FAIL(
@@ -322,6 +320,8 @@ static tess_status fit_spacing(rates_run *run, int32_t spacing, double *evidence
     if (status == TESS_OK) {
         *evidence = tess_xp_rates_evidence(&fit);
         run->n_pass = fit.n_pass;
+        const bool is_last = !is_both || spacing == TESS_XPCS_RATES_LINEAR;
+        status = is_last ? tess_watch_poll(&fit.watch, fit.n_expected, fit.n_expected) : TESS_OK;
     }
     if (status == TESS_OK && !(*evidence <= best)) {
         run->result->info.spacing = spacing;
