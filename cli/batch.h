@@ -7,6 +7,8 @@
 typedef struct batch_config {
     uint64_t mem;
     int64_t cpus_per_task;
+    int64_t ntasks;
+    int64_t nodes;
     int64_t gpus_per_task;
     int64_t stop_before;
     int64_t restarts;

@@ -6,6 +6,25 @@
 
 #include "batch.h"
 
+// A chunk for each rank, or for the ranks of each machine.
+static void print_machines(FILE *file, const batch_job *job)
+{
+    const batch_config *own = &job->config;
+    const int64_t n_chunk = own->nodes > 0 ? own->nodes : own->ntasks;
+    const int64_t n_rank = own->ntasks / n_chunk;
+
+    fprintf(file, "#PBS -l select=%lld:ncpus=%lld", (long long)n_chunk,
+            (long long)(n_rank * own->cpus_per_task));
+    if (own->ntasks > 1) {
+        fprintf(file, ":mpiprocs=%lld", (long long)n_rank);
+    }
+    fprintf(file, ":mem=%llumb", (unsigned long long)(job->mem_bytes >> 20) * (uint64_t)n_rank);
+    if (own->gpus_per_task > 0) {
+        fprintf(file, ":ngpus=%lld", (long long)(n_rank * own->gpus_per_task));
+    }
+    fputs(n_chunk > 1 && own->nodes > 0 ? "\n#PBS -l place=scatter\n" : "\n", file);
+}
+
 static void print_head(FILE *file, const batch_job *job)
 {
     const cli_batch_values *own = &job->c->values.batch;
@@ -13,15 +32,10 @@ static void print_head(FILE *file, const batch_job *job)
     fprintf(file,
             "#!/bin/bash\n"
             "# Printed by 'tessera pbs' %s. Submit it with: %s FILE\n"
-            "#PBS -N %s\n"
-            "#PBS -l select=1:ncpus=%lld:mem=%llumb",
-            tess_version(), job->n_task > 0 ? "bash" : "qsub", job->name,
-            (long long)job->config.cpus_per_task, (unsigned long long)(job->mem_bytes >> 20));
-    if (job->config.gpus_per_task > 0) {
-        fprintf(file, ":ngpus=%lld", (long long)job->config.gpus_per_task);
-    }
+            "#PBS -N %s\n",
+            tess_version(), job->n_task > 0 ? "bash" : "qsub", job->name);
+    print_machines(file, job);
     fprintf(file,
-            "\n"
             "#PBS -l walltime=%02lld:%02d:%02d\n"
             "#PBS -j oe\n",
             (long long)(job->seconds / 3600), (int)(job->seconds / 60 % 60),
@@ -101,6 +115,10 @@ void batch_print_pbs(FILE *file, const batch_job *job)
         fputs("[ \"$0\" -ef \"$script\" ] || cp -- \"$0\" \"$script\" || exit 73\n", file);
     }
     batch_print_step(file, job);
+    if (job->config.ntasks > 1) {
+        fprintf(file, "command=(mpirun -n %lld \"${command[@]}\")\n",
+                (long long)job->config.ntasks);
+    }
     fputs("\n\"${command[@]}\"\ncode=$?\n", file);
     if (job->keeps) {
         print_again(file, job);

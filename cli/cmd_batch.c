@@ -11,9 +11,13 @@ const tess_param_table *batch_params(void)
 #define AT_CONFIG(field) offsetof(batch_config, field)
     static const tess_param params[] = {
         {"mem", TESS_PARAM_BYTES, AT_CONFIG(mem), 0, 0, 1e18, NULL, "",
-         "memory of the job; 0: as the command plans, and some besides"},
+         "memory of the job, or of each of its ranks; 0: as the command plans, and some besides"},
         {"cpus_per_task", TESS_PARAM_INT, AT_CONFIG(cpus_per_task), 0, 0, 65536, NULL, "",
-         "cores; 0: the command's --threads, or 4"},
+         "cores of each rank; 0: the command's --threads, or 4"},
+        {"ntasks", TESS_PARAM_INT, AT_CONFIG(ntasks), 1, 1, 65536, NULL, "",
+         "ranks, which divide the work by MPI"},
+        {"nodes", TESS_PARAM_INT, AT_CONFIG(nodes), 0, 0, 65536, NULL, "",
+         "machines the ranks are on, the same number on each; 0: wherever there is room"},
         {"gpus_per_task", TESS_PARAM_INT, AT_CONFIG(gpus_per_task), 0, 0, 64, NULL, "",
          "GPUs; 0: one with --device cuda, else none"},
         {"stop_before", TESS_PARAM_INT, AT_CONFIG(stop_before), 60, 1, 86400, NULL, "s",
@@ -144,6 +148,29 @@ static int parse_command(batch_job *job)
     return 0;
 }
 
+// Ranks are of commands that divide their work; an array of parts divides it already.
+static int check_ranks(const batch_job *job)
+{
+    const batch_config *own = &job->config;
+
+    if (own->ntasks > 1 && !(job->inner->command->groups & CLI_RANKS)) {
+        return cli_usage_error(job->c,
+                               "--ntasks %lld: '%s' works in one process; many files are many "
+                               "tasks (--each)",
+                               (long long)own->ntasks, job->inner->command->name);
+    }
+    if (own->ntasks > 1 && own->shards > 0) {
+        return cli_usage_error(job->c, "--ntasks and --shards exclude each other");
+    }
+    if (own->nodes > 0 && own->ntasks % own->nodes != 0) {
+        return cli_usage_error(job->c,
+                               "--nodes %lld: --ntasks %lld is no multiple of it, and each has "
+                               "the same number of ranks",
+                               (long long)own->nodes, (long long)own->ntasks);
+    }
+    return 0;
+}
+
 static void add_to_all(batch_job *job, const char *text)
 {
     batch_add(&job->run, text, 0);
@@ -233,6 +260,7 @@ static int make_script(batch_job *job)
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
     CLI_TRY(take_words(job));
     CLI_TRY(parse_command(job));
+    CLI_TRY(check_ranks(job));
     CLI_TRY(take_machine(job));
     name_job(job);
     name_work(job);

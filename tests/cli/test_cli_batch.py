@@ -71,6 +71,34 @@ def test_what_a_pbs_script_asks_for(tessera, run_file):
         assert option in text
 
 
+def test_ranks(tessera, run_file, called):
+    """Memory is of each rank, and the launcher stands in front of the command."""
+    words = ["--mem", "2G", "--ntasks", "4", "--cpus-per-task", "3", *FIT]
+    slurm = directives(script(tessera, "slurm", *words))
+    assert slurm[1:4] == ["--ntasks=4", "--cpus-per-task=3", "--mem-per-cpu=683M"]
+    slurm = directives(script(tessera, "slurm", "--nodes", "2", *words))
+    assert slurm[1:4] == ["--ntasks=4", "--nodes=2", "--ntasks-per-node=2"]
+    pbs = directives(script(tessera, "pbs", *words))
+    assert pbs[1] == "-l select=4:ncpus=3:mpiprocs=1:mem=2048mb"
+    pbs = directives(script(tessera, "pbs", "--nodes", "2", *words))
+    assert pbs[1:3] == ["-l select=2:ncpus=6:mpiprocs=2:mem=4096mb", "-l place=scatter"]
+    folder = tessera.directory / "bin"
+    for name in ("srun", "mpirun"):
+        make_program(folder, name, '#!/bin/bash\nprintf "%s\\0" "$@" >>words\n'
+                                   'while [ "${1:0:1}" = - ]; do shift; done\n"$@"\n')
+    make_program(folder, "tessera", '#!/bin/bash\nexit 0\n')
+    got, calls = called(by_name(tessera, "slurm", *words), SLURM_CPUS_PER_TASK="3",
+                        SLURM_PROCID="0")
+    assert got[:4] == ["--mpi=pmix", "--kill-on-bad-exit=1", "--cpus-per-task=3", "bash"]
+    assert got[7:10] == ["tessera", *FIT[:2]] and got[-1] == "--resume"
+    assert calls == []
+    got, _ = called(by_name(tessera, "pbs", *words), code=127)  # 4 is no program
+    assert got[:4] == ["-n", "4", "tessera", "xpcs"]
+    make_program(folder, "srun", "#!/bin/bash\nexit 0\n")  # which is what it did
+    text = by_name(tessera, "slurm", *words)
+    assert called(text, SLURM_CPUS_PER_TASK="3", code=75)[1] == ["scontrol requeue 7"]
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_memory_follows_the_plan(tessera, tmp_path, system):
     """Larger tiles ask for more, and a limit of that much gives the same plan."""
@@ -332,6 +360,9 @@ def test_a_study_by_subjects(tessera, tmp_path, called):
         (["--shards", "4", *FIT], 2, "--shards is of 'xpcs mcmc'"),
         (["--shards", "4", *DRAW, "--shard", "1/4"], 2, "leave them out"),
         (["--shards", "1", *DRAW], 2, "one part is no array"),
+        (["--ntasks", "2", "--shards", "4", *DRAW], 2, "--ntasks and --shards exclude"),
+        (["--ntasks", "4", "--nodes", "3", *FIT], 2, "--ntasks 4 is no multiple of it"),
+        (["--ntasks", "2", "autoreject", "ptp", "x.npy"], 2, "'autoreject ptp' works in one"),
         (["--shards", "4", "--each", "a", *DRAW], 2, "exclude each other"),
         (["--per-subject", *FIT], 2, "--per-subject is of 'autoreject study'"),
         (["--shards", "4", *DRAW, "--checkpoint", "w"], 2, "one folder for all tasks"),

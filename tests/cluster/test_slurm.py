@@ -4,6 +4,7 @@ import subprocess
 import time
 
 import pytest
+from cli_command import BINARY
 
 DRAW = ["xpcs", "mcmc", "run.txc2", "--gap", "2e6", "--mode", "static_isotropic", "--n-chains",
         "2", "--n-warmup", "500"]
@@ -14,6 +15,11 @@ OPTIONS = ["--cpus-per-task", "1", "--mem", "1G"]
 def run_file(slurm, tessera):
     made = tessera("xpcs", "simulate", "-o", "run.txc2", "--n-angle", "2", "--n-frame", "50", "-q")
     assert made.returncode == 0, made.stderr
+
+
+def need_ranks():
+    if not (BINARY.parent.parent / "plugins" / "tessera-comm-mpi.so").exists():
+        pytest.skip("built without MPI")
 
 
 def results(folder):
@@ -62,6 +68,35 @@ def test_a_stopped_job_goes_on_to_the_same_bytes(slurm, tessera, how):
         slurm("scontrol", "requeue", job)
     assert slurm.wait(job) == {"COMPLETED"}, log_of(tessera, job)
     assert int(slurm.facts(job)[0]["Restarts"]) == 1
+    log = log_of(tessera, job)
+    assert ("stopped in time; going on" in log) == (how == "told")
+    assert "stopped on request" in log and "resumed from" in log
+    check_same(tessera, *words)
+
+
+@pytest.mark.parametrize("how", ["told", "preempted"])
+def test_ranks_that_are_stopped_go_on_to_the_bytes_of_one_process(slurm, tessera, how):
+    """Two ranks under srun; preempted, one goes on: the job was given less."""
+    need_ranks()
+    made = tessera("xpcs", "simulate", "-o", "run.txc2", "--n-angle", "2", "--n-frame", "240",
+                   "--overwrite", "-q")
+    assert made.returncode == 0, made.stderr
+    words = [*DRAW, "--n-samples", "150"]
+    job = submit(slurm, tessera, "--ntasks", "2", *words, "-o", "got")
+    wait_for_work(slurm, tessera, job)
+    if how == "told":
+        slurm("scancel", "--signal=USR1", "--batch", job)
+    else:
+        slurm("scontrol", "requeuehold", job)
+        limit = time.monotonic() + 60
+        while slurm.state(job) != {"PENDING"}:
+            assert time.monotonic() < limit, slurm.facts(job)
+            time.sleep(0.2)
+        slurm("scontrol", "update", f"JobId={job}", "NumTasks=1")
+        slurm("scontrol", "release", job)
+    assert slurm.wait(job) == {"COMPLETED"}, log_of(tessera, job)
+    assert int(slurm.facts(job)[0]["Restarts"]) == 1
+    assert int(slurm.facts(job)[0]["NumTasks"]) == (2 if how == "told" else 1)
     log = log_of(tessera, job)
     assert ("stopped in time; going on" in log) == (how == "told")
     assert "stopped on request" in log and "resumed from" in log
