@@ -38,6 +38,9 @@ static const opt_def run_options[] = {
          "keep finished work in this directory; signal USR1 keeps what there is at once"),
     FLAG("resume", resume, "continue from --checkpoint DIR if it holds this run"),
     FLAG("dry-run", dry_run, "print the plan and stop"),
+    TEXT("scratch", scratch, "FOLDER",
+         "folder of this machine for what does not fit into memory (default: TESSERA_SCRATCH, "
+         "TMPDIR, /var/tmp)"),
     OPTION("progress", 0, OPT_MAYBE_TEXT, progress, "auto|bar|plain|json|none",
            "how to show progress on stderr; auto draws a bar on a terminal only"),
     FLAG("no-progress", no_progress, "same as --progress=none"),

@@ -17,6 +17,8 @@ static const help_row environment[] = {
                             "TESSERA_MPI_PLUGIN the MPI module"},
     {"TESSERA_COMM", "mpi: processes are ranks of one job; none: they are not; else as mpirun or "
                      "srun says"},
+    {"TESSERA_SCRATCH", "folder for what does not fit into memory, as --scratch; then TMPDIR, "
+                        "/var/tmp"},
     {"TESSERA_CONFIG", "configuration file, as --config"},
     {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
     {"TESSERA_LOG_JSON", "log of JSON lines to append to, as --log-json"},

@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 // Warnings and worse go to stderr, more with -v and -vv; the log file gets one level more.
 static int stderr_level(const cli *c)
@@ -185,6 +187,25 @@ static int limit_time(const cli *c)
     return 0;
 }
 
+// Found out before the work; how much room it needs the library sees when it knows.
+static int take_scratch(const cli *c)
+{
+    const char *folder = c->values.scratch ? c->values.scratch : getenv("TESSERA_SCRATCH");
+    const char *by = c->values.scratch ? "--scratch" : "TESSERA_SCRATCH";
+    struct stat info;
+
+    if (!(c->command->groups & CLI_RUN) || (!c->values.scratch && (!folder || !folder[0]))) {
+        return 0;
+    }
+    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        return console_fail(73, "%s '%s': there is no such folder; create it", by, folder);
+    }
+    if (access(folder, W_OK | X_OK) != 0) {
+        return console_fail(73, "%s '%s': cannot write there: %s", by, folder, strerror(errno));
+    }
+    return setenv("TESSERA_SCRATCH", folder, 1) == 0 ? 0 : console_fail(71, "out of memory");
+}
+
 int session_open(cli *c, void *const *systems)
 {
     progress_init(&c->bar, c->values.progress, c->values.no_progress || c->values.quiet);
@@ -204,6 +225,7 @@ int session_open(cli *c, void *const *systems)
     ranks_meet(c->ctx);
     signals_watch(c->ctx);
     CLI_TRY(limit_time(c));
+    CLI_TRY(take_scratch(c));
     CLI_TRY(head_log_file(c));
     report_choices(c);
     return 0;

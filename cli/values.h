@@ -178,6 +178,7 @@ typedef struct cli_values {
     const char *device;
     const char *isa;
     const char *checkpoint;
+    const char *scratch;
     const char *report;
     const char *trace;
     const char *progress;

@@ -1,6 +1,7 @@
 // FIF files: opened, unpacked where they are compressed, and walked tag by tag.
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "runtime/unpack.h"
 #include "systems/autoreject/files/fif.h"
@@ -194,26 +195,6 @@ static tess_status walk_tags(tess_ar_fif_file *file)
     return TESS_OK;
 }
 
-// A file without a name in the folder for temporaries.
-static tess_status create_nameless(int *fd)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[1024];
-    if (snprintf(path, sizeof path, "%s/tessera.XXXXXX", folder && *folder ? folder : "/tmp") >=
-        (int)sizeof path) {
-        TESS_FAIL(TESS_E_CREATE, "TMPDIR: the path is too long");
-    }
-    *fd = mkostemp(path, 0);
-    if (*fd < 0) {
-        TESS_FAIL(TESS_E_CREATE,
-                  "%s: cannot create a temporary file: %s; set TMPDIR to a folder "
-                  "with room for the unpacked recording",
-                  path, strerror(errno));
-    }
-    unlink(path);
-    return TESS_OK;
-}
-
 static tess_status unpack_into(tess_ar_fif_file *file, tess_unpacker *unpacker, int fd)
 {
     void *piece = tess_heap_alloc(&file->ctx->heap, UNPACK_BYTES, TESS_TAG_IO, "unpacking");
@@ -239,7 +220,9 @@ static tess_status unpack(tess_ar_fif_file *file)
     tess_unpacker *unpacker = NULL;
     int fd = -1;
     TESS_TRY(tess_unpacker_open(&file->ctx->heap, &file->in, 0, file->in.bytes, &unpacker));
-    tess_status status = create_nameless(&fd);
+    char path[1024];
+    const tess_scratch scratch = {NULL, "fif", "the unpacked recording"};
+    tess_status status = tess_scratch_open(&scratch, path, sizeof path, &fd);
     if (status == TESS_OK) {
         status = unpack_into(file, unpacker, fd);
     }

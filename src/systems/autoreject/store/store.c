@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "runtime/device_memory.h"
 #include "systems/autoreject/store/store_pass.h"
@@ -87,55 +88,30 @@ static tess_status alloc_delta(tess_ar_store *store, bool is_augmented)
     return TESS_OK;
 }
 
-static const char *temporary_folder(void)
-{
-    // /tmp lies in memory on many machines, which is what there is too little of.
-    const char *folder = getenv("TMPDIR");
-    if (folder && folder[0]) {
-        return folder;
-    }
-    return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
-}
-
-static tess_status open_scratch(tess_ar_store *store, const tess_ar_store_request *request)
+static tess_status open_kept(tess_ar_store *store, const char *kept_path)
 {
     char *path = store->scratch_path;
-    const char *folder = request->folder ? request->folder : temporary_folder();
-    const int length =
-        request->kept_path
-            ? snprintf(path, sizeof store->scratch_path, "%s", request->kept_path)
-            : snprintf(path, sizeof store->scratch_path, "%s/tessera.samples.XXXXXX", folder);
-    if (length >= (int)sizeof store->scratch_path) {
+    if (snprintf(path, sizeof store->scratch_path, "%s", kept_path) >=
+        (int)sizeof store->scratch_path) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", path);
     }
-    store->scratch_fd = request->kept_path
-                            ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
-                            : mkostemp(path, O_CLOEXEC);
+    store->scratch_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (store->scratch_fd < 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot create the file of rearranged samples: %s", path,
                   strerror(errno));
     }
-    if (!request->kept_path) {
-        unlink(path); // goes with the process, however that ends
-    }
     return TESS_OK;
 }
 
-// All of the file now: a full disk is found out before the work, not in the middle.
-static tess_status reserve(tess_ar_store *store)
+static tess_status open_scratch(tess_ar_store *store, const tess_ar_store_request *request)
 {
-    const uint64_t bytes = (uint64_t)store->n_tile * tile_bytes(store);
-    const int code = posix_fallocate(store->scratch_fd, 0, (off_t)bytes);
-    if (code == EINVAL || code == EOPNOTSUPP) {
-        return tess_file_resize(store->scratch_fd, store->scratch_path, bytes);
-    }
-    if (code != 0) {
-        TESS_FAIL(TESS_E_IO,
-                  "%s: cannot reserve %llu bytes for the rearranged samples: %s; free some space, "
-                  "set TMPDIR to another disk, or raise the memory limit",
-                  store->scratch_path, (unsigned long long)bytes, strerror(code));
-    }
-    return TESS_OK;
+    const tess_scratch scratch = {request->folder, "samples", "the rearranged samples"};
+    TESS_TRY(request->kept_path
+                 ? open_kept(store, request->kept_path)
+                 : tess_scratch_open(&scratch, store->scratch_path, sizeof store->scratch_path,
+                                     &store->scratch_fd));
+    return tess_scratch_reserve(&scratch, store->scratch_path, store->scratch_fd,
+                                (uint64_t)store->n_tile * tile_bytes(store));
 }
 
 static bool is_apart(const tess_ar_store *store)
@@ -173,7 +149,6 @@ static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request
                   (unsigned long long)(delta + least_beside(store, request)));
     }
     TESS_TRY(open_scratch(store, request));
-    TESS_TRY(reserve(store));
     TESS_TRY(tess_ar_store_pass(store, request, rest));
     return request->kept_path ? tess_file_sync(store->scratch_fd, store->scratch_path) : TESS_OK;
 }

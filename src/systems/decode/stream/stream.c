@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/source.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -122,6 +124,14 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
 }
 
 // Said before hours of work. On resume the file has most of its blocks already.
+// What a checkpoint refers to lies beside it, all else beside the result unless somebody says
+// where.
+static bool spills_to_scratch(const tess_de_stream_run *run)
+{
+    const char *folder = getenv(TESS_SCRATCH_VARIABLE);
+    return !tess_work_is_kept(&run->work) && folder && folder[0];
+}
+
 static tess_status check_disk(tess_de_stream_run *run)
 {
     char folder[TESS_DE_RESULT_PATH];
@@ -130,7 +140,8 @@ static tess_status check_disk(tess_de_stream_run *run)
     if (statvfs(folder, &disk) != 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot write there: %s", folder, strerror(errno));
     }
-    const uint64_t row_bytes = run->filtered.item.row_bytes + run->likelihood.item.row_bytes;
+    const uint64_t row_bytes =
+        spills_to_scratch(run) ? 0 : run->filtered.item.row_bytes + run->likelihood.item.row_bytes;
     const uint64_t needed = run->report.output_bytes + (uint64_t)run->decoded.n_time * row_bytes;
     run->report.disk_free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
     if (!run->work.is_found && needed > run->report.disk_free_bytes) {
@@ -224,12 +235,18 @@ static tess_status open_spill(const tess_de_stream_run *run, const char *name, t
     if (spill->item.row_bytes == 0) {
         return TESS_OK;
     }
+    spill->item.path = spill->path;
+    if (spills_to_scratch(run)) {
+        const tess_scratch scratch = {NULL, name, "rows of a prediction"};
+        const uint64_t bytes = (uint64_t)run->decoded.n_time * spill->item.row_bytes;
+        TESS_TRY(tess_scratch_open(&scratch, spill->path, sizeof spill->path, &spill->item.fd));
+        return tess_scratch_reserve(&scratch, spill->path, spill->item.fd, bytes);
+    }
     if (tess_work_is_kept(&run->work)) {
         tess_work_path(&run->work, name, spill->path);
     } else {
         TESS_TRY(tess_temp_name(run->result.path, spill->path, sizeof spill->path));
     }
-    spill->item.path = spill->path;
     TESS_TRY(tess_de_result_open(spill->path, !run->work.is_found, 0600, &spill->item.fd));
     if (!tess_work_is_kept(&run->work)) {
         unlink(spill->path); // nobody needs its name

@@ -2,6 +2,7 @@
 #include "systems/xpcs/store/txc2.h"
 
 #include "base/file.h"
+#include "base/scratch.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -11,48 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const char *temporary_folder(void)
-{
-    // /tmp lies in memory on many machines, which is what there is too little of.
-    const char *folder = getenv("TMPDIR");
-    if (folder && folder[0]) {
-        return folder;
-    }
-    return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
-}
-
-// All of the file now: a full disk is found out before the work, not in the middle.
-static tess_status reserve(tess_xp_txc2 *file, uint64_t bytes)
-{
-    const int code = posix_fallocate(file->in.fd, 0, (off_t)bytes);
-    if (code == EINVAL || code == EOPNOTSUPP) {
-        return tess_file_resize(file->in.fd, file->path, bytes);
-    }
-    if (code != 0) {
-        TESS_FAIL(TESS_E_IO,
-                  "%s: cannot reserve %llu bytes for the correlations: %s; free some space, set "
-                  "TMPDIR to another disk, or raise the memory limit",
-                  file->path, (unsigned long long)bytes, strerror(code));
-    }
-    return TESS_OK;
-}
-
-static tess_status open_scratch(tess_xp_txc2 *file, const char *folder)
-{
-    const int length = snprintf(file->path, sizeof file->path, "%s/tessera.txc2.XXXXXX",
-                                folder ? folder : temporary_folder());
-    if (length >= (int)sizeof file->path) {
-        TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", file->path);
-    }
-    file->in.fd = mkostemp(file->path, O_CLOEXEC);
-    if (file->in.fd < 0) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create a scratch file for the correlations: %s",
-                  file->path, strerror(errno));
-    }
-    unlink(file->path); // goes with the process, however that ends
-    return TESS_OK;
-}
 
 // For filling, which goes over the file once per angle: records of all angles lie together. Nobody
 // else can reach a file without a name, and its blocks are reserved.
@@ -92,8 +51,10 @@ tess_status tess_xp_txc2_scratch(tess_xpcs_data *data, const char *folder)
 {
     TESS_TRY(tess_xp_txc2_alloc(data->ctx, &data->file));
     data->info.residency = TESS_XPCS_IN_FILE;
-    TESS_TRY(open_scratch(data->file, folder));
-    TESS_TRY(reserve(data->file, data->info.bytes));
+    tess_xp_txc2 *file = data->file;
+    const tess_scratch scratch = {folder, "txc2", "the correlations"};
+    TESS_TRY(tess_scratch_open(&scratch, file->path, sizeof file->path, &file->in.fd));
+    TESS_TRY(tess_scratch_reserve(&scratch, file->path, file->in.fd, data->info.bytes));
     TESS_TRY(map_scratch(data->file, data->info.bytes));
     data->records = data->file->map;
     return TESS_OK;
