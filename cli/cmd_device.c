@@ -18,6 +18,21 @@ typedef struct device_row {
     int n_pass;
 } device_row;
 
+// chosen: one id, or several with commas between them.
+static int is_chosen(const char *id, const char *chosen)
+{
+    const size_t length = strlen(id);
+
+    while (*chosen) {
+        const size_t n = strcspn(chosen, ",");
+        if (n == length && strncmp(chosen, id, n) == 0) {
+            return 1;
+        }
+        chosen += n + (chosen[n] == ',');
+    }
+    return 0;
+}
+
 static int list_devices(cli *c, const char *chosen, device_row *rows, int64_t *n_row)
 {
     static tess_device_info infos[MAX_DEVICE];
@@ -55,7 +70,7 @@ static void print_row(const device_row *row, const char *chosen)
 
     text_bytes(total, sizeof total, row->info.memory_bytes);
     text_bytes(available, sizeof available, row->info.memory_free_bytes);
-    printf("%c %-8s %s\n", strcmp(row->info.id, chosen) == 0 ? '*' : ' ', row->info.id,
+    printf("%c %-8s %s\n", is_chosen(row->info.id, chosen) ? '*' : ' ', row->info.id,
            row->info.name);
     printf("    %s; memory %s, free %s\n", row->info.detail, total, available);
     print_ceiling("read", t->read_bytes_per_s, "GB/s");

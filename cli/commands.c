@@ -21,7 +21,8 @@ static const opt_def report_options[] = {
 };
 
 static const opt_def engine_options[] = {
-    HINTED("device", device, "NAME", "auto|cpu|cuda", "cpu, cuda, cuda:1 or auto"),
+    HINTED("device", device, "NAME", "auto|cpu|cuda",
+           "cpu, cuda, cuda:1, cuda:0,cuda:1, cuda:all, auto"),
     HINTED("isa", isa, "NAME", "ref|avx2|avx512|neon|sve",
            "instruction set of the CPU kernels; 'tessera sysinfo' lists them"),
     PATH("config", 0, config, PATH_READ, NULL, "read settings from a YAML or JSON file"),

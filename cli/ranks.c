@@ -41,6 +41,11 @@ int ranks_is_first(void)
     return rank == 0;
 }
 
+int ranks_are_several(void)
+{
+    return n_rank != 1;
+}
+
 int ranks_check(const cli *c)
 {
     const char *by = tess_comm_launch(&rank, &n_rank);

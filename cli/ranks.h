@@ -10,6 +10,8 @@ void ranks_init(void);
 void ranks_meet(const tess_context *ctx);
 // True for rank 0, and for a process that is alone.
 int ranks_is_first(void);
+// Whether this process is one of several, as far as is known.
+int ranks_are_several(void);
 // 0, or what is wrong with starting this command several times for one job.
 int ranks_check(const cli *c);
 // The end of a command, where the ranks part: code as it is for this one. Returns the exit code, by

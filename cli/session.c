@@ -206,6 +206,12 @@ static int take_scratch(const cli *c)
     return setenv("TESSERA_SCRATCH", folder, 1) == 0 ? 0 : console_fail(71, "out of memory");
 }
 
+static int names_one_gpu(const char *device)
+{
+    return device && strncmp(device, "cuda", 4) == 0 && !strchr(device, ',') &&
+           strcmp(device, "cuda:all") != 0;
+}
+
 int session_open(cli *c, void *const *systems)
 {
     progress_init(&c->bar, c->values.progress, c->values.no_progress || c->values.quiet);
@@ -216,8 +222,8 @@ int session_open(cli *c, void *const *systems)
         CLI_TRY(settings_resolve(&c->system[i], &c->files, systems[i]));
     }
     // What is said of a device has to wait for it.
-    const int is_meanwhile = c->opens_meanwhile && c->values.device && c->values.verbose == 0 &&
-                             strncmp(c->values.device, "cuda", 4) == 0;
+    const int is_meanwhile = c->opens_meanwhile && c->values.verbose == 0 &&
+                             names_one_gpu(c->values.device) && !ranks_are_several();
     CLI_TRY(session_context(c, NULL, is_meanwhile ? "cpu" : NULL, &c->ctx));
     if (is_meanwhile) {
         CLI_CALL(tess_device_begin(c->ctx, c->values.device));

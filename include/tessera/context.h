@@ -36,7 +36,7 @@ typedef struct tess_context_config {
                                     SLURM_CPUS_PER_TASK, else all cores this process may use */
     uint64_t memory_limit_bytes; /* 0: TESSERA_MEMORY_LIMIT, else 80 % of memory (cgroup aware) */
     const char *isa;             /* NULL: TESSERA_ISA, else the best this CPU has */
-    const char *device;          /* NULL: TESSERA_DEVICE, else "cpu"; "cuda", "cuda:1", "auto" */
+    const char *device;          /* NULL: TESSERA_DEVICE, "cpu"; "cuda", "cuda:0,cuda:1", "auto" */
     const tess_allocator *allocator; /* NULL: the C library's; copied */
     tess_log_fn log;                 /* NULL: silent */
     void *log_user;
@@ -98,7 +98,7 @@ typedef struct tess_context_info {
     const char *n_thread_origin;            /* "TESSERA_NUM_THREADS", "cpu affinity" ... */
     const char *memory_limit_origin;        /* "option", "cgroup", "80 % of RAM" ... */
     const char *isa;                        /* "avx512" */
-    const char *device;                     /* "cpu", "cuda:0" */
+    const char *device;                     /* "cpu", "cuda:0", "cuda:0,cuda:1" */
     const char *device_reason;              /* why this one */
     uint64_t device_memory_limit_bytes;     /* of a device's own memory; 0: it has none */
     const char *device_memory_limit_origin; /* "option", "free memory less a reserve" ...; NULL */

@@ -135,16 +135,13 @@ typedef struct build {
     char version[32];
     char commit[48];
     char isa[16];
+    char device[96]; // its kind: "cpu", "NVIDIA H200"
     uint64_t memory_limit_bytes;
 } build;
 
 static tess_status compare_builds(tess_context *ctx, const build *all)
 {
     const build *first = &all[0];
-    if (strcmp(ctx->device->backend->name, "cpu") != 0) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "device: several ranks compute on CPUs in this version; leave out --device");
-    }
     ctx->memory_limit_bytes = first->memory_limit_bytes;
     for (int32_t k = 1; k < tess_comm_size(ctx); k++) {
         const build *other = &all[k];
@@ -160,6 +157,13 @@ static tess_status compare_builds(tess_context *ctx, const build *all)
                       "would depend on the number of ranks: set TESSERA_ISA (--isa) to one that "
                       "all machines have",
                       (int)k, other->isa, first->isa);
+        }
+        if (strcmp(first->device, other->device) != 0) {
+            TESS_FAIL(
+                TESS_E_UNSUPPORTED,
+                "device: rank %d computes on %s, rank 0 on %s, and the result would depend on "
+                "the number of ranks: give all ranks devices of one kind, or --device cpu",
+                (int)k, other->device, first->device);
         }
         const uint64_t least = ctx->memory_limit_bytes;
         ctx->memory_limit_bytes =
@@ -178,6 +182,11 @@ tess_status tess_comm_settle(tess_context *ctx, tess_status status)
     snprintf(own.version, sizeof own.version, "%s", tess_version());
     snprintf(own.commit, sizeof own.commit, "%s", tess_build_commit());
     snprintf(own.isa, sizeof own.isa, "%s", ctx->isa ? ctx->isa : "");
+    if (status == TESS_OK) { // CPUs are told apart by their instruction sets
+        const tess_device_info *info = &ctx->device->info;
+        const bool is_cpu = ctx->device == &ctx->cpu;
+        snprintf(own.device, sizeof own.device, "%s", is_cpu ? info->id : info->name);
+    }
     TESS_TRY(
         tess_comm_gather(ctx, (tess_comm_point){"context", 0}, status, &own, sizeof own, &parts));
     const tess_status alike = compare_builds(ctx, (const build *)(const void *)parts.data);

@@ -7,6 +7,7 @@
 #include "runtime/comm.h"
 #include "runtime/device.h"
 #include "runtime/device_memory.h"
+#include "runtime/group.h"
 #include "runtime/origin.h"
 
 #include <stdio.h>
@@ -199,9 +200,10 @@ tess_status tess_context_create_with(const tess_context_config *given,
 }
 
 tess_status tess_context_create_beside(const tess_context *ctx, int32_t n_thread,
-                                       uint64_t memory_limit_bytes, tess_log_fn log, void *log_user,
-                                       tess_context **out)
+                                       uint64_t memory_limit_bytes, int64_t number, tess_log_fn log,
+                                       void *log_user, tess_context **out)
 {
+    const int32_t member = (int32_t)(number % tess_group_size(ctx, ctx->device));
     const tess_builtins builtins = {.backends = &ctx->cpu.backend,
                                     .n_backend = 1,
                                     .n_format = ctx->n_format,
@@ -211,7 +213,7 @@ tess_status tess_context_create_beside(const tess_context *ctx, int32_t n_thread
     config.n_thread = n_thread;
     config.memory_limit_bytes = memory_limit_bytes;
     config.isa = ctx->isa;
-    config.device = ctx->device->info.id;
+    config.device = tess_group_member(ctx, ctx->device, member)->info.id;
     config.allocator = &ctx->heap.allocator;
     config.device_memory_limit_bytes = ctx->device_budget.limit_bytes;
     config.log = log;
@@ -237,6 +239,7 @@ void tess_context_destroy(tess_context *ctx)
         tess_error_copy_in(message);
     }
     tess_device_forget(ctx);
+    tess_group_close(ctx);
     tess_device_close(&ctx->other);
     tess_device_close(&ctx->cpu);
     tess_pool_destroy(ctx->pool);
@@ -288,7 +291,7 @@ tess_status tess_context_get_info(const tess_context *ctx, tess_context_info *in
                              .n_thread_origin = ctx->n_thread_origin,
                              .memory_limit_origin = ctx->memory_limit_origin,
                              .isa = ctx->isa,
-                             .device = ctx->device->info.id,
+                             .device = tess_group_id(ctx, ctx->device),
                              .device_reason = ctx->device_reason,
                              .rank = tess_comm_rank(ctx),
                              .n_rank = tess_comm_size(ctx),

@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-enum { TESS_MAX_BACKENDS = 4, TESS_MAX_FORMATS = 16, TESS_MAX_ISAS = 8 };
+enum { TESS_MAX_BACKENDS = 4, TESS_MAX_FORMATS = 16, TESS_MAX_ISAS = 8, TESS_MAX_GROUP = 16 };
 
 // What is linked in.
 typedef struct tess_builtins {
@@ -62,7 +62,8 @@ typedef struct tess_device {
     void *adopted_stream;
     tess_device_info info;
     bool shares_host_memory;    // stages take host pointers; no copies
-    tess_device_budget *budget; // the context's; NULL: memory is the host's
+    int32_t member;             // among the context's devices (runtime/group.h)
+    tess_device_budget *budget; // of its own; NULL: memory is the host's
 } tess_device;
 
 struct tess_context {
@@ -110,21 +111,24 @@ struct tess_context {
         tess_device device;
         char id[48];
     } opening;
-    tess_device *device;    // the chosen one
-    struct tess_comm *comm; // runtime/comm.h; NULL: this process is alone
+    tess_device *device;      // the chosen one
+    struct tess_group *group; // runtime/group.h, and others beside it; NULL: it is alone
+    struct tess_comm *comm;   // runtime/comm.h; NULL: this process is alone
 };
 
 TESS_MUST_CHECK tess_status tess_context_create_with(const tess_context_config *config,
                                                      const tess_builtins *builtins,
                                                      tess_context **out);
 
-// Another context with the same built-in parts, instruction set and device, for work that goes on
-// beside this one's: so many threads (at least 1) and bytes of its own. What it logs goes to log
-// (NULL: nowhere) at the same level. Pages made with it say nothing of the run (when, on what), by
+// Another context with the same built-in parts and instruction set, for work that goes on beside
+// this one's: so many threads (at least 1) and bytes of its own, and of this one's devices the one
+// of that number, modulo how many there are. What it logs goes to log (NULL: nowhere) at the same
+// level. Pages made with it say nothing of the run (when, on what), by
 // which those of the same study would differ.
 TESS_MUST_CHECK tess_status tess_context_create_beside(const tess_context *ctx, int32_t n_thread,
-                                                       uint64_t memory_limit_bytes, tess_log_fn log,
-                                                       void *log_user, tess_context **out);
+                                                       uint64_t memory_limit_bytes, int64_t number,
+                                                       tess_log_fn log, void *log_user,
+                                                       tess_context **out);
 
 // TESS_CANCELLED once tess_context_cancel() was called.
 TESS_MUST_CHECK tess_status tess_context_check_cancel(tess_context *ctx);

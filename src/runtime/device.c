@@ -100,8 +100,8 @@ void tess_device_close(tess_device *device)
     memset(device, 0, sizeof *device);
 }
 
-static tess_status open_device(tess_context *ctx, const tess_backend *backend, int32_t index,
-                               tess_device *device)
+tess_status tess_device_open(tess_context *ctx, const tess_backend *backend, int32_t index,
+                             tess_device *device)
 {
     memset(device, 0, sizeof *device);
     device->backend = backend;
@@ -118,121 +118,50 @@ static tess_status open_device(tess_context *ctx, const tess_backend *backend, i
     return status;
 }
 
-static tess_status open_named(tess_context *ctx, const char *id, tess_device *device)
+tess_status tess_device_count(tess_context *ctx, const char *name, const char *id, int32_t *n)
+{
+    const char *why = "";
+    const tess_backend *backend = tess_backend_find(ctx, name, &why);
+    char reason[512];
+    reason[0] = '\0';
+    *n = backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
+    if (*n == 0) {
+        TESS_FAIL(TESS_E_DEVICE,
+                  "device '%s' is not available: %s; use --device cpu or auto (device=\"cpu\")", id,
+                  reason[0] ? reason : why);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_device_unknown(const char *id)
+{
+    TESS_FAIL(TESS_E_DEVICE,
+              "device: '%.40s' is not a device; use cpu, cuda, cuda:1, cuda:0,cuda:1, cuda:all or "
+              "auto",
+              id);
+}
+
+tess_status tess_device_open_named(tess_context *ctx, const char *id, tess_device *device)
 {
     char name[16];
     const size_t n = strcspn(id, ":");
     if (n == 0 || n >= sizeof name) {
-        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
-                  id);
+        return tess_device_unknown(id);
     }
     snprintf(name, sizeof name, "%.*s", (int)n, id);
     char *end = NULL;
     const long index = id[n] == ':' ? strtol(id + n + 1, &end, 10) : 0;
     if (id[n] == ':' && (end == id + n + 1 || *end != '\0' || index < 0)) {
-        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
-                  id);
+        return tess_device_unknown(id);
     }
-    const char *why = "";
-    const tess_backend *backend = tess_backend_find(ctx, name, &why);
-    char reason[512];
-    reason[0] = '\0';
-    const int32_t count = backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
-    if (count == 0) {
-        TESS_FAIL(TESS_E_DEVICE,
-                  "device '%s' is not available: %s; use --device cpu or auto (device=\"cpu\")", id,
-                  reason[0] ? reason : why);
-    }
+    int32_t count = 0;
+    TESS_TRY(tess_device_count(ctx, name, id, &count));
     if (index >= count) {
         TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d, from %s:0 on", id, name,
                   count, name);
     }
-    return open_device(ctx, backend, (int32_t)index, device);
-}
-
-static void take_other(tess_context *ctx, const char *reason)
-{
-    ctx->device = &ctx->other;
-    tess_device_budget_open(&ctx->device_budget, ctx->device);
-    snprintf(ctx->device_reason, sizeof ctx->device_reason, "%s", reason);
-}
-
-static tess_status open_meanwhile(void *self)
-{
-    tess_context *ctx = self;
-    tess_span span = tess_span_begin(&ctx->tracer, "device.open");
-    const tess_status status = open_named(ctx, ctx->opening.id, &ctx->opening.device);
-    tess_span_end(&span, 0, 0);
-    return status;
-}
-
-tess_status tess_device_begin(tess_context *ctx, const char *id)
-{
-    tess_error_clear();
-    if (ctx->opening.errand.is_under_way || ctx->device != &ctx->cpu) {
-        TESS_FAIL(TESS_E_ARGUMENT, "device '%.40s': the context has another device already", id);
-    }
-    if (strlen(id) >= sizeof ctx->opening.id) {
-        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
-                  id);
-    }
-    snprintf(ctx->opening.id, sizeof ctx->opening.id, "%s", id);
-    tess_errand_start(&ctx->opening.errand, open_meanwhile, ctx);
-    return TESS_OK;
-}
-
-tess_status tess_device_use(tess_context *ctx, int wait)
-{
-    tess_error_clear();
-    tess_errand *errand = &ctx->opening.errand;
-    if (!errand->is_under_way || (!wait && !atomic_load(&errand->is_done))) {
-        return TESS_OK;
-    }
-    TESS_TRY(tess_errand_wait(errand));
-    ctx->other = ctx->opening.device;
-    memset(&ctx->opening.device, 0, sizeof ctx->opening.device);
-    take_other(ctx, "asked for");
-    return TESS_OK;
-}
-
-void tess_device_forget(tess_context *ctx)
-{
-    tess_errand_drop(&ctx->opening.errand);
-    if (ctx->opening.device.backend) {
-        tess_device_close(&ctx->opening.device);
-    }
-}
-
-tess_status tess_device_choose(tess_context *ctx, const char *id)
-{
-    if (!ctx->cpu.handle) {
-        TESS_TRY(open_device(ctx, ctx->backends[0].table, 0, &ctx->cpu));
-    }
-    ctx->device = &ctx->cpu;
-    if (strcmp(id, "cpu") == 0) {
-        snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for or default");
-        return TESS_OK;
-    }
-    if (strcmp(id, "auto") != 0) {
-        tess_span span = tess_span_begin(&ctx->tracer, "device.open");
-        TESS_TRY(open_named(ctx, id, &ctx->other));
-        tess_span_end(&span, 0, 0);
-        take_other(ctx, "asked for");
-        return TESS_OK;
-    }
-    ctx->device_is_auto = true;
     const char *why = "";
-    const tess_backend *cuda = tess_backend_find(ctx, "cuda", &why);
-    if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0", &ctx->other) == TESS_OK) {
-        take_other(ctx, "auto: a usable GPU was found");
-        return TESS_OK;
-    }
-    if (cuda && why[0] == '\0') {
-        why = tess_last_error();
-    }
-    snprintf(ctx->device_reason, sizeof ctx->device_reason, "auto: %.180s", why);
-    tess_error_clear();
-    return TESS_OK;
+    return tess_device_open(ctx, tess_backend_find(ctx, name, &why), (int32_t)index, device);
 }
 
 tess_status tess_device_list(tess_context *ctx, tess_device_info *infos, int64_t capacity,
@@ -273,7 +202,7 @@ tess_status tess_device_benchmark(tess_context *ctx, const char *id, tess_device
     if (strcmp(id, "cpu") == 0) {
         device = &ctx->cpu;
     } else if (strcmp(id, device->info.id) != 0) {
-        TESS_TRY(open_named(ctx, id, &temporary));
+        TESS_TRY(tess_device_open_named(ctx, id, &temporary));
         device = &temporary;
     }
     tess_status status = TESS_E_UNSUPPORTED;

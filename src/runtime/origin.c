@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "runtime/group.h"
 #include "tessera/io.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ void tess_origin_settings(tess_json *json, const tess_param_table *table, const 
 
 void tess_origin_machine(tess_json *json, const tess_context *ctx)
 {
-    tess_json_text(json, "device", ctx->device->info.id);
+    tess_json_text(json, "device", tess_group_id(ctx, ctx->device));
     tess_json_text(json, "device_name", ctx->device->info.name);
     tess_json_text(json, "isa", ctx->isa);
     tess_json_int(json, "threads", ctx->n_thread);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/budget.h"
+#include "runtime/group.h"
 #include "runtime/run_pieces.h"
 #include "runtime/source.h"
 #include "runtime/stage.h"
@@ -169,6 +170,7 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
 static tess_status choose_device(tess_context *ctx, tess_plan *plan)
 {
     const tess_plan_ops *ops = plan->ops;
+    TESS_TRY(tess_group_refuse(ctx, ops->name));
     if (ops->n_stage > 0) {
         tess_device *device = NULL;
         TESS_TRY(tess_stage_choose(ctx, ops->stages, ops->n_stage, ops->name, &device));

@@ -6,6 +6,7 @@
 #include "runtime/comm.h"
 #include "runtime/context.h"
 #include "runtime/device.h"
+#include "runtime/group.h"
 #include "runtime/module.h"
 #include "tess_features.h"
 
@@ -104,7 +105,7 @@ static void write_choices(tess_json *json, const tess_context *ctx)
     tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);
     tess_json_text(json, "memory_limit_origin", ctx->memory_limit_origin);
     tess_json_text(json, "isa", ctx->isa);
-    tess_json_text(json, "device", ctx->device->info.id);
+    tess_json_text(json, "device", tess_group_id(ctx, ctx->device));
     tess_json_text(json, "device_reason", ctx->device_reason);
     if (ctx->device->budget) {
         tess_json_uint(json, "device_memory_limit_bytes", ctx->device->budget->limit_bytes);

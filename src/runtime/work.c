@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/comm.h"
+#include "runtime/group.h"
 #include "runtime/provenance.h"
 #include "runtime/work_folder.h"
 #include "tessera/run.h"
@@ -236,7 +237,7 @@ static tess_status add_meta(const tess_work *work, double done, tess_checkpoint_
     tess_json_text(json, "stage", work->config.name);
     tess_json_text(json, "identity", identity);
     tess_json_real(json, "done", done);
-    tess_json_text(json, "device", ctx->device->info.id);
+    tess_json_text(json, "device", tess_group_id(ctx, ctx->device));
     tess_json_text(json, "isa", ctx->isa);
     tess_json_int(json, "threads", ctx->n_thread);
     tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);

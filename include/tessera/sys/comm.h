@@ -30,6 +30,8 @@ typedef struct tess_comm_place {
     int32_t n_rank;
     int32_t n_node_rank; /* ranks on this machine, this one among them */
     char library[112];   /* "Open MPI v4.1.4" */
+    int32_t node_rank;   /* of this one among those of its machine */
+    int32_t reserved;
 } tess_comm_place;
 
 typedef struct tess_comm_module {

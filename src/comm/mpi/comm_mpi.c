@@ -146,16 +146,19 @@ static tess_status find_place(const tess_comm_group *group, tess_comm_place *pla
 {
     MPI_Comm node = MPI_COMM_NULL;
     int n_node = 1;
+    int node_rank = 0;
     const int code =
         MPI_Comm_split_type(group->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     if (code != MPI_SUCCESS) {
         return explain(group->host, code, "tell which ranks share a machine");
     }
     MPI_Comm_size(node, &n_node);
+    MPI_Comm_rank(node, &node_rank);
     MPI_Comm_free(&node);
     place->rank = group->rank;
     place->n_rank = group->n_rank;
     place->n_node_rank = n_node;
+    place->node_rank = node_rank;
     name_library(place->library, sizeof place->library);
     return TESS_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "stage/autoreject.h"
 #include "stage/autoreject_local.h"
@@ -365,8 +366,9 @@ static tess_status choose_device(tess_ar_setup *s)
                                      TESS_STAGE_AUTOREJECT_AUGMENT, TESS_STAGE_AUTOREJECT_CURVE};
     enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3 };
     const int64_t first = s->thresholds_only ? N_LOCAL : 0;
-    return tess_stage_choose(s->ctx, stages + first, N_STAGE - first,
-                             s->thresholds_only ? "search for thresholds" : "fit", &s->device);
+    const char *what = s->thresholds_only ? "search for thresholds" : "fit";
+    TESS_TRY(tess_group_refuse(s->ctx, what));
+    return tess_stage_choose(s->ctx, stages + first, N_STAGE - first, what, &s->device);
 }
 
 static tess_status make(tess_ar_setup *s, const tess_autoreject_fit_config *config)

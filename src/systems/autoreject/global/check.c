@@ -1,6 +1,7 @@
 // What the global threshold and its validation curve are given.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "stage/autoreject_global.h"
 #include "stage/autoreject_local.h"
@@ -11,6 +12,7 @@
 tess_status tess_ar_global_device(tess_context *ctx, const char *what, tess_device **device)
 {
     static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_INTAKE, TESS_STAGE_AUTOREJECT_GLOBAL};
+    TESS_TRY(tess_group_refuse(ctx, what));
     return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
 }
 

@@ -1,5 +1,6 @@
 // Public one-shot functions: check, act, return; no mathematics.
 #include "base/status.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "systems/autoreject/ptp/ptp.h"
 
@@ -42,6 +43,7 @@ static tess_status run_at_once(tess_context *ctx, const tess_array *x,
         TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
     }
     tess_device *device = NULL;
+    TESS_TRY(tess_group_refuse(ctx, tess_ar_ptp_ops.name));
     TESS_TRY(tess_stage_choose(ctx, tess_ar_ptp_ops.stages, tess_ar_ptp_ops.n_stage,
                                tess_ar_ptp_ops.name, &device));
     tess_span span = tess_span_begin(&ctx->tracer, tess_ar_ptp_ops.name);

@@ -1,6 +1,7 @@
 // All validation of RANSAC.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "stage/autoreject_ransac.h"
 #include "systems/autoreject/interpolation/repair.h"
@@ -76,6 +77,7 @@ tess_status tess_ar_ransac_check(tess_context *ctx, tess_autoreject_epochs *epoc
         TESS_TRY(tess_struct_read(given, &r->config, sizeof r->config, "config"));
     }
     static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_RANSAC};
+    TESS_TRY(tess_group_refuse(ctx, "RANSAC"));
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "RANSAC", &r->device));
     TESS_TRY(tess_params_check(tess_autoreject_ransac_params(), &r->config));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_chan));

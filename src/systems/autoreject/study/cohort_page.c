@@ -266,7 +266,7 @@ tess_status tess_ar_cohort_write_page(tess_ar_cohort *c)
     }
     tess_context *ctx = NULL; // one whose pages do not differ from run to run
     TESS_TRY(tess_ar_study_root_path(s, "group_desc-autoreject_report.html", path));
-    TESS_TRY(tess_ar_study_context(s, 1, true, NULL, NULL, &ctx));
+    TESS_TRY(tess_ar_study_context(s, 1, 0, true, NULL, NULL, &ctx));
     tess_html_begin(html, ctx, &origin, "Rejection and repair over a study");
     tess_status status = write_parts(c, html);
     if (status == TESS_OK) {

@@ -1,6 +1,7 @@
 // What each recording holds and needs, and how many are worked on at a time.
 #include "base/status.h"
 #include "runtime/comm.h"
+#include "runtime/group.h"
 #include "systems/autoreject/study/study.h"
 
 #include <stdio.h>
@@ -138,12 +139,15 @@ static tess_ar_study_item *largest(const tess_autoreject_study *s, int64_t *n_to
     return found;
 }
 
-// As many as the threads, fewer where the largest would not lie in its share of the memory.
+// As many as the threads, or GPUs, fewer where the largest would not lie in its share of the
+// memory.
 static tess_status choose(tess_autoreject_study *s)
 {
     int64_t n_todo = 0;
     tess_ar_study_item *most = largest(s, &n_todo);
-    int64_t n = s->config.n_at_a_time > 0 ? s->config.n_at_a_time : s->ctx->n_thread;
+    const int64_t n_device = tess_group_size(s->ctx, s->ctx->device);
+    const int64_t n_useful = s->ctx->n_thread > n_device ? s->ctx->n_thread : n_device;
+    int64_t n = s->config.n_at_a_time > 0 ? s->config.n_at_a_time : n_useful;
     const int64_t n_rank = tess_comm_size(s->ctx);
     const int64_t n_own = (n_todo + n_rank - 1) / n_rank; // at most
     n = n < n_own ? n : n_own;
@@ -151,7 +155,7 @@ static tess_status choose(tess_autoreject_study *s)
     for (bool fits = s->config.n_at_a_time > 0; most && !fits && n > 1;) {
         tess_context *ctx = NULL;
         tess_autoreject_fit_plan plan = {0};
-        TESS_TRY(tess_ar_study_context(s, n, false, NULL, NULL, &ctx));
+        TESS_TRY(tess_ar_study_context(s, n, 0, false, NULL, NULL, &ctx));
         fits = look(ctx, s, most, &plan) == TESS_OK && plan.scratch_bytes == 0;
         tess_context_destroy(ctx);
         tess_error_clear();

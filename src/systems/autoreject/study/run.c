@@ -91,8 +91,8 @@ static tess_status work_on(worker *w, tess_ar_study_item *item)
     crew *c = w->crew;
     voice v = {c->study, item};
     tess_context *ctx = NULL;
-    TESS_TRY(
-        tess_ar_study_context(c->study, c->n_at_a_time, c->work->is_to_look, forward, &v, &ctx));
+    TESS_TRY(tess_ar_study_context(c->study, c->n_at_a_time, w->number, c->work->is_to_look,
+                                   forward, &v, &ctx));
     tess_status status = TESS_CANCELLED;
     if (enter(c, w->number, ctx)) {
         status = c->work->fn(ctx, c->study, item);

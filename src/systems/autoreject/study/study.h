@@ -84,11 +84,12 @@ TESS_MUST_CHECK tess_status tess_ar_study_describe(const tess_autoreject_study *
 TESS_MUST_CHECK tess_status tess_ar_study_plan(tess_autoreject_study *study);
 
 // opening.c
-// A context for one recording when so many are worked on at a time. is_to_look: nothing large is
-// held, and the whole limit counts.
+// A context for one recording when so many are worked on at a time; number: of who works on it,
+// whom the devices are given to in turn. is_to_look: nothing large is held, and the whole limit
+// counts.
 TESS_MUST_CHECK tess_status tess_ar_study_context(tess_autoreject_study *study, int64_t n_at_a_time,
-                                                  bool is_to_look, tess_log_fn log, void *user,
-                                                  tess_context **out);
+                                                  int64_t number, bool is_to_look, tess_log_fn log,
+                                                  void *user, tess_context **out);
 // Opens an item's epochs and resolves the picks; *picks is of the context's heap, n_chan of the
 // epochs long.
 TESS_MUST_CHECK tess_status tess_ar_study_open_epochs(tess_context *ctx,

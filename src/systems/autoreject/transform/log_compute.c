@@ -3,6 +3,7 @@
 // Blocks of epochs go to the device one after another; their peak-to-peaks stay there for the
 // votes, and at the end both come back. Those that a fit left with the epochs are not taken again.
 #include "base/status.h"
+#include "runtime/group.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
@@ -169,6 +170,7 @@ static tess_status compute_votes(votes *v)
 {
     static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_PTP, TESS_STAGE_AUTOREJECT_VOTES};
     resident_votes at = {0};
+    TESS_TRY(tess_group_refuse(v->ctx, "reject log"));
     TESS_TRY(tess_stage_choose(v->ctx, stages, sizeof stages / sizeof *stages, "reject log",
                                &at.device));
     const tess_status status = take_votes(v, &at);

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "runtime/budget.h"
 #include "runtime/device_memory.h"
+#include "runtime/group.h"
 
 #include <string.h>
 
@@ -239,6 +240,7 @@ static tess_status create_all(tess_context *ctx, bench_memory *memory, const tes
 tess_status bench_memory_create(tess_context *ctx, const tess_clifford_op *op, tess_dtype dtype,
                                 int64_t n_row, int64_t n_feature, bench_memory *memory)
 {
+    TESS_TRY(tess_group_refuse(ctx, "Clifford operation"));
     *memory = (bench_memory){.device = ctx->device, .dtype = dtype, .n_set = 1};
     const tess_status status = create_all(ctx, memory, op, n_row, n_feature);
     if (status != TESS_OK) {

@@ -5,6 +5,7 @@
 #include "base/struct_read.h"
 #include "runtime/device.h"
 #include "runtime/device_memory.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "systems/clifford/op/operands.h"
 
@@ -90,6 +91,7 @@ static tess_status check_places(tess_context *ctx, const char *name,
 {
     const tess_array *x = arrays[0];
     const bool on_device = x->space == TESS_SPACE_DEVICE;
+    TESS_TRY(tess_group_refuse(ctx, "Clifford operation"));
     if (on_device && (ctx->device->shares_host_memory || ctx->device->info.index != x->device)) {
         TESS_FAIL(TESS_E_SPACE,
                   "%s: x: is on GPU %d, but the context works on '%s': create a context with "

@@ -1,6 +1,7 @@
 // Where the arrays of a call lie, and that its results fall on nothing else.
 #include "base/checked.h"
 #include "base/status.h"
+#include "runtime/group.h"
 #include "systems/clifford/op/operands.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ tess_status tess_cl_check_place(tess_context *ctx, const tess_clifford_op *op,
 {
     const tess_array *x = operands->arrays[CL_X];
     char x_place[PLACE_BYTES];
+    TESS_TRY(tess_group_refuse(ctx, "Clifford operation"));
     for (int i = CL_Y; i < CL_N_OPERAND; i++) {
         const tess_array *a = operands->arrays[i];
         if (a && !are_together(a, x)) {

@@ -2,6 +2,7 @@
 #include "systems/decode/events/model.h"
 
 #include "base/status.h"
+#include "runtime/group.h"
 #include "systems/decode/sorted/rates.h"
 #include "systems/decode/states/hmm_model.h"
 
@@ -186,6 +187,7 @@ static tess_status open_model(tess_de_events_model *model)
 {
     tess_context *ctx = model->ctx;
     const tess_de_events_input *in = model->in;
+    TESS_TRY(tess_group_refuse(ctx, "scoring of events"));
     TESS_TRY(find_encoding(model->detector, model));
     TESS_TRY(check_spikes(model));
     TESS_TRY(choose_width(model));

@@ -17,10 +17,11 @@ typedef struct kde_model {
     double *intensity;              // [n_bin] summed ground intensity
     double *place_fields;           // [n_electrode][n_bin]
     double bound;
-    tess_kde_bound single;             // how one spike at a time is done
-    int32_t n_thread;                  // of the context it was made in: for plans
-    _Atomic(struct kde_there *) there; // on a device that is not the CPU; NULL: not yet, or in use
-    _Atomic(size_t) there_bytes;       // of its arrays there, once counted
+    tess_kde_bound single; // how one spike at a time is done
+    int32_t n_thread;      // of the context it was made in: for plans
+    // On devices that are not the CPU, by their number in the context; NULL: not yet, or in use.
+    _Atomic(struct kde_there *) there[TESS_MAX_GROUP];
+    _Atomic(size_t) there_bytes; // of its arrays there, once counted
 } kde_model;
 
 extern const tess_de_encoding_ops tess_de_kde_ops;

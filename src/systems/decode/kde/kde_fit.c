@@ -271,7 +271,9 @@ void tess_de_kde_free(tess_decode_encoding *encoding)
     if (!kde) {
         return;
     }
-    tess_de_kde_there_free(atomic_exchange(&kde->there, NULL));
+    for (int32_t k = 0; k < TESS_MAX_GROUP; k++) {
+        tess_de_kde_there_free(atomic_exchange(&kde->there[k], NULL));
+    }
     tess_blocks_free(&kde->blocks);
     tess_heap_free(encoding->heap, kde, sizeof *kde, TESS_TAG_RESULT);
     encoding->model = NULL;

@@ -37,7 +37,7 @@ tess_status tess_de_kde_prepare(tess_context *ctx, tess_device *device,
                                 const tess_decode_encoding *encoding)
 {
     kde_model *kde = encoding->model;
-    if (&ctx->heap != encoding->heap || atomic_load(&kde->there)) {
+    if (&ctx->heap != encoding->heap || atomic_load(&kde->there[device->member])) {
         return TESS_OK;
     }
     const tess_status status = warm_up(ctx, device, encoding);

@@ -229,7 +229,7 @@ tess_status tess_de_kde_there_take(tess_context *ctx, tess_device *device,
                                    const tess_decode_encoding *encoding, kde_there **out)
 {
     kde_model *kde = encoding->model;
-    kde_there *there = atomic_exchange(&kde->there, NULL);
+    kde_there *there = atomic_exchange(&kde->there[device->member], NULL);
     if (there && there->device == device) {
         *out = there;
         return TESS_OK;
@@ -262,7 +262,7 @@ void tess_de_kde_there_put(const tess_decode_encoding *encoding, kde_there *ther
     if (stays && device->budget && tess_device_left(device) < device->budget->limit_bytes / 2) {
         tess_de_kde_rooms_free(there);
     }
-    tess_de_kde_there_free(stays ? atomic_exchange(&kde->there, there) : there);
+    tess_de_kde_there_free(stays ? atomic_exchange(&kde->there[device->member], there) : there);
 }
 
 void tess_de_kde_rooms_free(kde_there *there)

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 
 #include <string.h>
 
@@ -331,6 +332,7 @@ tess_status tess_decode_online_create(tess_context *ctx, const tess_decode_detec
 {
     tess_error_clear();
     *out = NULL;
+    TESS_TRY(tess_group_refuse(ctx, "online decoder"));
     tess_decode_online *online =
         tess_heap_alloc_zero(&ctx->heap, sizeof *online, TESS_TAG_RESULT, "online decoder");
     if (!online) {

@@ -124,7 +124,9 @@ typedef struct tess_de_engine {
         tess_resident filtered; // [n_time][N_s]
         bool sends_rows;        // smoothed ones come down while others are smoothed
         tess_resident smoothed; // [n_slot][chunk_rows][N_s]
-        tess_de_ll_room room;
+        // Of each of the context's devices; rows of the others on their way to that which filters.
+        tess_resident lent[TESS_MAX_GROUP];
+        tess_de_ll_room room[TESS_MAX_GROUP];
     } there;
     int64_t n_slot; // of the buffers below: chunks that are under way at once, of each kind
     struct {        // the likelihood of the next chunk, by another thread and on a device
@@ -229,11 +231,6 @@ TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, in
                                                       int64_t count,
                                                       tess_decode_likelihood_report *report,
                                                       void *scratch, tess_de_hmm_chunk *chunk);
-// engine_compute.c: the same here and by this rank alone, into ll [count][n_ll]; in host memory.
-TESS_MUST_CHECK tess_status tess_de_engine_compute(tess_de_engine *engine, int64_t first,
-                                                   int64_t count,
-                                                   tess_decode_likelihood_report *report,
-                                                   void *scratch, void *ll);
 // engine_path.c: the path's part of the way back, and the way forward again.
 TESS_MUST_CHECK tess_status tess_de_engine_score(tess_de_engine *engine, int64_t chunk,
                                                  int64_t first, int64_t count);

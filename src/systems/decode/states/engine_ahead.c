@@ -7,14 +7,15 @@
 #include "systems/decode/states/engine.h"
 
 #include "base/clock.h"
+#include "systems/decode/states/engine_ranks.h"
 
 bool tess_de_engine_is_ahead(const tess_de_engine *engine)
 {
     const tess_device *device =
         engine->desc.device ? engine->desc.device : engine->ctx->device; // of a plan
-    // A device that filters, too, has its hands full.
-    return engine->desc.given_ll.dtype == 0 && !device->shares_host_memory &&
-           engine->states->shares_host_memory;
+    // A device that filters, too, has its hands full; ranks meet in one thread.
+    return !tess_de_is_divided(engine) && engine->desc.given_ll.dtype == 0 &&
+           !device->shares_host_memory && engine->states->shares_host_memory;
 }
 
 bool tess_de_engine_is_behind(const tess_de_engine *engine)

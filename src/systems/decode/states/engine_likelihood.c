@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "systems/decode/states/engine_devices.h"
 #include "systems/decode/states/engine_ranks.h"
 
 static double seconds_since(int64_t begin_ns)
@@ -52,7 +53,7 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
     TESS_TRY(chunk->there.ll ? tess_de_engine_likelihood_there(e, first, count, report, ll, chunk)
              : tess_de_is_divided(e)
                  ? tess_de_ranks_likelihood(e, first, count, report, scratch, ll)
-                 : tess_de_engine_compute(e, first, count, report, scratch, ll));
+                 : tess_de_devices_compute(e, first, count, report, scratch, ll));
     tess_span_end(&span, 0, 0);
     e->likelihood_s += seconds_since(begin_ns);
     return TESS_OK;

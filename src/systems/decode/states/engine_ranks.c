@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "runtime/comm.h"
+#include "systems/decode/states/engine_devices.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ uint64_t tess_de_ranks_row_bytes(const tess_de_engine *e)
     return tess_de_is_divided(e) ? 2 * bytes_of_row(e, e->desc.detector->info.n_ll) : 0;
 }
 
-// scratch: as for tess_de_engine_compute().
+// scratch: as for tess_de_devices_compute().
 static tess_status compute_share(tess_de_engine *e, request ask, void *scratch, share *own)
 {
     *own = (share){.rows = tess_comm_share_of(e->ctx, ask.count),
@@ -48,8 +49,8 @@ static tess_status compute_share(tess_de_engine *e, request ask, void *scratch, 
     if (!own->memory) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_de_engine_compute(e, ask.first + own->rows.begin, n, &report, scratch,
-                                    own->memory + sizeof report));
+    TESS_TRY(tess_de_devices_compute(e, ask.first + own->rows.begin, n, &report, scratch,
+                                     own->memory + sizeof report));
     memcpy(own->memory, &report, sizeof report);
     return TESS_OK;
 }

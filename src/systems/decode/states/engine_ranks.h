@@ -13,7 +13,7 @@ static inline bool tess_de_is_divided(const tess_de_engine *engine)
 // What a row of a chunk takes more where ranks divide it.
 uint64_t tess_de_ranks_row_bytes(const tess_de_engine *engine);
 
-// On rank 0: as tess_de_engine_compute(), by all.
+// On rank 0: as tess_de_devices_compute(), by all.
 TESS_MUST_CHECK tess_status tess_de_ranks_likelihood(tess_de_engine *engine, int64_t first,
                                                      int64_t count,
                                                      tess_decode_likelihood_report *report,

@@ -7,7 +7,10 @@
 
 #include "base/status.h"
 #include "runtime/device_memory.h"
+#include "runtime/group.h"
 #include "stage/decode_columns.h"
+#include "systems/decode/states/engine_devices.h"
+#include "systems/decode/states/engine_ranks.h"
 
 // Left for models' rooms, whatever stays.
 static const uint64_t RESERVE_BYTES = UINT64_C(256) << 20;
@@ -34,12 +37,13 @@ bool tess_de_engine_has_results_there(const tess_de_engine_desc *desc)
            desc->acausal_states.there || desc->causal_states.there || desc->predictive_states.there;
 }
 
-// The likelihood's device filters, too, and can put columns together.
+// The likelihood's device filters, too, and can put columns together. Rows of other ranks come by
+// the host's memory.
 static bool makes_ll_there(const tess_de_engine *e)
 {
     const tess_device *device = e->desc.device ? e->desc.device : e->ctx->device; // of a plan
     const bool can =
-        device == e->states && e->desc.given_ll.dtype == 0 &&
+        device == e->states && e->desc.given_ll.dtype == 0 && !tess_de_is_divided(e) &&
         device->backend->supports(device->handle, TESS_STAGE_DECODE_COLUMNS, NULL) == TESS_OK;
     if (!can) {
         tess_error_clear();
@@ -106,7 +110,10 @@ void tess_de_engine_free_there(tess_de_engine *engine)
     tess_resident_free(&engine->there.ll);
     tess_resident_free(&engine->there.filtered);
     tess_resident_free(&engine->there.smoothed);
-    tess_de_ll_room_free(&engine->there.room);
+    for (int32_t k = 0; k < TESS_MAX_GROUP; k++) {
+        tess_resident_free(&engine->there.lent[k]);
+        tess_de_ll_room_free(&engine->there.room[k]);
+    }
 }
 
 tess_status tess_de_engine_prepare(tess_context *ctx, const tess_de_engine_desc *desc)
@@ -114,10 +121,12 @@ tess_status tess_de_engine_prepare(tess_context *ctx, const tess_de_engine_desc 
     if (!desc->device || desc->device->shares_host_memory || desc->given_ll.dtype != 0) {
         return TESS_OK;
     }
-    for (int64_t i = 0; i < desc->detector->n_encoding; i++) {
-        const tess_decode_encoding *encoding = desc->detector->encodings[i];
+    const int32_t n_member = tess_group_size(ctx, desc->device);
+    for (int64_t i = 0; i < desc->detector->n_encoding * n_member; i++) {
+        const tess_decode_encoding *encoding = desc->detector->encodings[i / n_member];
+        tess_device *device = tess_group_member(ctx, desc->device, (int32_t)(i % n_member));
         if (encoding && encoding->ops->prepare) {
-            TESS_TRY(encoding->ops->prepare(ctx, desc->device, encoding));
+            TESS_TRY(encoding->ops->prepare(ctx, device, encoding));
         }
     }
     return TESS_OK;
@@ -171,23 +180,6 @@ tess_status tess_de_engine_fetch_smoothed(const tess_de_engine *engine,
     return status;
 }
 
-static tess_status compute(tess_de_engine *e, int64_t first, int64_t count,
-                           tess_decode_likelihood_report *report, void *ll)
-{
-    const tess_decode_detector *d = e->desc.detector;
-    const int64_t end = first + count;
-    for (int64_t at = first; at < end;) {
-        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
-        tess_decode_observation rows;
-        tess_de_sequence_rows(&e->sequences, piece.sequence, e->desc.observation, &rows);
-        TESS_TRY(tess_de_likelihood_there(
-            e->ctx, e->states, d, &rows, e->has_nan, piece.offset, piece.n_row,
-            row_of(ll, at - first, d->info.n_ll, item_bytes(e)), &e->there.room, report));
-        at += piece.n_row;
-    }
-    return TESS_OK;
-}
-
 tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t first, int64_t count,
                                             tess_decode_likelihood_report *report, void *ll,
                                             tess_de_hmm_chunk *chunk)
@@ -195,7 +187,7 @@ tess_status tess_de_engine_likelihood_there(tess_de_engine *engine, int64_t firs
     const tess_de_engine_desc *desc = &engine->desc;
     const size_t bytes = (size_t)(count * desc->detector->info.n_ll) * item_bytes(engine);
     const bool is_here = tess_de_rows_are_here(&desc->ll) || desc->kept_ll.dtype != 0;
-    TESS_TRY(compute(engine, first, count, report, chunk->there.ll));
+    TESS_TRY(tess_de_devices_compute_there(engine, first, count, report, chunk->there.ll));
     chunk->ll = is_here ? ll : NULL;
     if (!is_here) {
         return TESS_OK;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
+#include "runtime/group.h"
 #include "runtime/origin.h"
 
 #include <stdio.h>
@@ -92,7 +93,7 @@ static tess_status write_details(tess_json *json, const tess_de_stream_run *run)
     char now[32];
     tess_utc_text(now, sizeof now);
     tess_json_text(json, "command_line", tess_origin_command(ctx, run->config.command_line));
-    tess_json_text(json, "device", run->device->info.id);
+    tess_json_text(json, "device", tess_group_id(ctx, run->device));
     tess_json_text(json, "device_name", run->device->info.name);
     tess_json_text(json, "isa", ctx->isa);
     tess_json_int(json, "threads", ctx->n_thread);

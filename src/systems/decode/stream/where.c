@@ -1,5 +1,6 @@
 // Where the parts of a prediction run, and which of its times have a position, in words for people.
 #include "base/status.h"
+#include "runtime/group.h"
 #include "systems/decode/states/engine.h"
 #include "systems/decode/stream/stream.h"
 #include "tessera/decode/stream.h"
@@ -16,6 +17,11 @@ tess_status tess_decode_stream_where(tess_context *ctx, const tess_decode_detect
     const tess_device *states = tess_de_rows_device(ctx, detector->hmm, n_row);
     if (device == states && device->shares_host_memory) {
         snprintf(text, capacity, "likelihood, filter and smoother on %s", device->info.id);
+    } else if (device == states && tess_group_size(ctx, device) > 1) {
+        snprintf(text, capacity,
+                 "likelihood on %s, rows of each chunk divided; filter and smoother on %s, rows in "
+                 "runs side by side",
+                 tess_group_id(ctx, device), device->info.id);
     } else if (device == states) {
         snprintf(text, capacity,
                  "likelihood, filter and smoother on %s, rows in runs side by side, and paths of "
@@ -26,7 +32,7 @@ tess_status tess_decode_stream_where(tess_context *ctx, const tess_decode_detect
             text, capacity,
             "likelihood on %s, of the next rows while these are filtered; filter, smoother and "
             "path on %s, which has so few rows sooner",
-            device->info.id, states->info.id);
+            tess_group_id(ctx, device), states->info.id);
     }
     return TESS_OK;
 }

@@ -257,11 +257,11 @@ static tess_xp_point point_of(const tess_xp_engine *e)
                            .is_mixed = e->head->is_mixed};
 }
 
-// Several ranks keep nothing of a pass that was stopped: the state before it.
+// Several ranks or devices keep nothing of a pass that was stopped: the state before it.
 static tess_status keep_stopped(tess_xp_engine *e, tess_status status)
 {
-    if (status == TESS_CANCELLED && e->pass->own_shares && e->pass->next_leaf == 0 &&
-        e->checkpoint) {
+    if (status == TESS_CANCELLED && (e->pass->own_shares || e->pass->is_divided) &&
+        e->pass->next_leaf == 0 && e->checkpoint) {
         TESS_TRY(e->checkpoint(e->self, e, false));
     }
     return status;

@@ -1,6 +1,7 @@
 // A fit from data to result.
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/group.h"
 #include "runtime/provenance.h"
 #include "runtime/stage.h"
 #include "runtime/work.h"
@@ -316,7 +317,8 @@ static tess_status fill_texts(fit *f)
     const char *warnings = NULL;
     TESS_TRY(tess_text_finish(&p->warnings, &warnings));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_WARNINGS, warnings));
-    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, f->device->info.id));
+    TESS_TRY(
+        tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, tess_group_id(f->ctx, f->device)));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_PATH, p->data->info.path));
     tess_hash_text(p->data->fingerprint, hash);
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_FINGERPRINT, hash));

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "stage/xpcs.h"
 
@@ -95,6 +96,7 @@ static tess_status choose_device(tess_xp_joint *j)
 {
     static const int32_t stages[] = {TESS_STAGE_XPCS_PASS, TESS_STAGE_XPCS_REDUCE,
                                      TESS_STAGE_XPCS_GRIDS};
+    TESS_TRY(tess_group_refuse(j->ctx, "joint fit"));
     TESS_TRY(tess_stage_choose(j->ctx, stages, 3, "joint fit", &j->device));
     if (j->device != &j->ctx->cpu) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "joint fits run on the CPU: choose device cpu");

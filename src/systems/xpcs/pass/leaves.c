@@ -8,13 +8,7 @@ tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set)
 
 int64_t tess_xp_pass_count(const tess_xp_pass *pass)
 {
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
-    if (pass->every <= 1) {
-        return n_leaf;
-    }
-    const int64_t period = pass->every * pass->group;
-    const int64_t rest = n_leaf % period;
-    return n_leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
+    return tess_xp_pass_count_before(pass, tess_xp_tiles_n_leaf(&pass->data->tiles));
 }
 
 int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number)
@@ -22,4 +16,24 @@ int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number)
     return pass->every <= 1
                ? number
                : number / pass->group * pass->every * pass->group + number % pass->group;
+}
+
+int64_t tess_xp_pass_count_before(const tess_xp_pass *pass, int64_t leaf)
+{
+    if (pass->every <= 1) {
+        return leaf;
+    }
+    const int64_t period = pass->every * pass->group;
+    const int64_t rest = leaf % period;
+    return leaf / period * pass->group + (rest < pass->group ? rest : pass->group);
+}
+
+void tess_xp_pass_take(tess_xp_pass *pass, tess_comm_range numbers)
+{
+    pass->first = numbers.begin;
+    pass->end = numbers.end;
+    pass->first_leaf = tess_xp_pass_leaf_of(pass, numbers.begin);
+    pass->end_leaf = numbers.end > numbers.begin ? tess_xp_pass_leaf_of(pass, numbers.end - 1) + 1
+                                                 : pass->first_leaf;
+    pass->next_leaf = pass->first_leaf;
 }

@@ -7,6 +7,7 @@
 #define TESS_XPCS_PASS_PASS_H
 
 #include "base/blocks.h"
+#include "runtime/comm.h"
 #include "systems/xpcs/model/grids.h"
 #include "systems/xpcs/pass/share.h"
 #include "systems/xpcs/pass/there.h"
@@ -65,9 +66,15 @@ typedef struct tess_xp_pass {
     tess_xp_share *shares;     // [max_set]
     tess_xp_share *own_shares; // where they lie; NULL: alone
     bool is_alone;             // as the setup says
-    int64_t first_leaf;        // of the pass at work that this process takes
-    int64_t end_leaf;          // behind the last
-    int64_t first;             // numbers of these among those that are summed
+    // Several devices divide the leaves of this process: the first is this pass's own, the others
+    // have passes of their own over their parts. NULL: there is one.
+    struct tess_xp_pass *parts; // [n_part]
+    int32_t n_part;
+    bool is_part;       // one of them
+    bool is_divided;    // the pass at work
+    int64_t first_leaf; // of the pass at work that this process takes
+    int64_t end_leaf;   // behind the last
+    int64_t first;      // numbers of these among those that are summed
     int64_t end;
     tess_xp_there there; // what of all this lies on the device
     int64_t leaves_per_chunk;
@@ -104,7 +111,7 @@ typedef struct tess_xp_pass_setup {
     int32_t strategy;     // tess_strategy, for progress
     int32_t ignore_sigma; // 1: weights are 1 although the data have a deviation of every point
     int64_t max_set;      // points of the parameters in one pass; 0: 1
-    bool is_alone;        // this process takes all leaves, whatever other ranks do
+    bool is_alone;        // this process, and one device, takes all leaves
 } tess_xp_pass_setup;
 
 TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
@@ -128,9 +135,12 @@ TESS_MUST_CHECK tess_status tess_xp_pass_go_on(tess_xp_pass *pass, const tess_xp
 // The partial sums at a point, of which a checkpoint in the middle of a pass has those in use.
 tess_xp_tree *tess_xp_pass_tree(tess_xp_pass *pass, int64_t set);
 
-// Leaves that the pass sums, and the one of a number among them.
+// Leaves that the pass sums, the one of a number among them, and how many of them are before one.
 int64_t tess_xp_pass_count(const tess_xp_pass *pass);
 int64_t tess_xp_pass_leaf_of(const tess_xp_pass *pass, int64_t number);
+int64_t tess_xp_pass_count_before(const tess_xp_pass *pass, int64_t leaf);
+// From now on the pass at work takes leaves of these numbers alone, from the first of them on.
+void tess_xp_pass_take(tess_xp_pass *pass, tess_comm_range numbers);
 
 // ---- With several ranks (ranks.c) --------------------------------------------------------------
 
@@ -144,6 +154,40 @@ void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set);
 // on all of them.
 TESS_MUST_CHECK tess_status tess_xp_ranks_finish(tess_xp_pass *pass, const tess_xp_point *points,
                                                  int64_t n_set, tess_status status);
+
+// ---- By one device (single.c) -------------------------------------------------------------------
+
+// Points of a call.
+typedef struct tess_xp_sets {
+    tess_xp_pass *pass;
+    const tess_xp_point *points;
+    int64_t n;
+} tess_xp_sets;
+
+// own: leaves that this device keeps if not all fit; NULL: all.
+TESS_MUST_CHECK tess_status tess_xp_single_open(tess_context *ctx, const tess_xp_pass_setup *setup,
+                                                const tess_comm_range *own, bool is_part,
+                                                tess_xp_pass *pass);
+void tess_xp_single_close(tess_xp_pass *pass);
+uint64_t tess_xp_single_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
+                              bool is_streamed, int64_t max_set, bool is_part);
+// The leaves of the pass's own range, into its shares or trees.
+TESS_MUST_CHECK tess_status tess_xp_single_run(const tess_xp_sets *all);
+
+// ---- With several devices (devices.c) ----------------------------------------------------------
+
+// Devices that divide passes over such data.
+int32_t tess_xp_devices_count(const tess_context *ctx, const tess_xpcs_data *data);
+// Leaves of the first device, if the context has several that divide this pass.
+bool tess_xp_devices_own(const tess_context *ctx, const tess_xp_pass_setup *setup,
+                         tess_comm_range *own);
+TESS_MUST_CHECK tess_status tess_xp_devices_open(tess_xp_pass *pass,
+                                                 const tess_xp_pass_setup *setup);
+void tess_xp_devices_close(tess_xp_pass *pass);
+// Leaves the others' to them. A pass over few points is left to the first device.
+void tess_xp_devices_begin(tess_xp_pass *pass, int64_t n_set);
+// The range of this process, by all devices.
+TESS_MUST_CHECK tess_status tess_xp_devices_run(const tess_xp_sets *all);
 
 // Sums of one leaf alone, for estimates of time; they go nowhere.
 TESS_MUST_CHECK tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point,

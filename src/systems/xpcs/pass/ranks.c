@@ -22,10 +22,11 @@ static size_t share_doubles(const tess_xp_pass *pass)
     return (size_t)(pieces_of(pass) * pass->n_sum);
 }
 
-// The shares, their sums, and those of all points on their way.
+// The shares, their sums, and those of all points on their way; of a device, too.
 size_t tess_xp_ranks_bytes(const tess_xp_pass *pass)
 {
-    return pass->is_alone || tess_comm_size(pass->ctx) == 1
+    const bool is_whole = pass->is_alone || tess_comm_size(pass->ctx) == 1;
+    return is_whole && !pass->is_part
                ? 0
                : (size_t)pass->max_set *
                      (sizeof *pass->shares + 2 * share_doubles(pass) * sizeof(double));
@@ -70,12 +71,7 @@ void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set)
         return;
     }
     const tess_comm_range own = tess_comm_share_of(pass->ctx, pass->end);
-    pass->first = own.begin;
-    pass->end = own.end;
-    pass->first_leaf = tess_xp_pass_leaf_of(pass, own.begin);
-    pass->end_leaf =
-        own.end > own.begin ? tess_xp_pass_leaf_of(pass, own.end - 1) + 1 : pass->first_leaf;
-    pass->next_leaf = pass->first_leaf;
+    tess_xp_pass_take(pass, own);
     for (int64_t k = 0; k < n_set; k++) {
         tess_xp_share_begin(&pass->shares[k], own.begin);
     }

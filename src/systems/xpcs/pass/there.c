@@ -1,5 +1,6 @@
 #include "systems/xpcs/pass/there.h"
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "runtime/device_memory.h"
 #include "runtime/stage.h"
@@ -71,28 +72,60 @@ size_t tess_xp_there_bytes(const tess_xp_there_setup *setup)
                                (size_t)tess_xp_tiles_n_leaf(&setup->data->tiles));
 }
 
-// Room for all records, or for those of a chunk.
+static uint64_t bytes_of(const tess_xpcs_data *data, int64_t leaf, int64_t end)
+{
+    return tess_xp_tiles_leaf_offset(&data->tiles, end) -
+           tess_xp_tiles_leaf_offset(&data->tiles, leaf);
+}
+
+// By which records are found again; part of them has another one.
+static uint64_t key_of(const tess_xp_there *there)
+{
+    const uint64_t key = tess_xp_data_key(there->setup.data);
+    if (key == 0 || tess_xp_there_takes_all(there)) {
+        return key;
+    }
+    tess_hash hash = {0};
+    tess_hash_mix(&hash, &key, sizeof key);
+    tess_hash_mix(&hash, &there->held_leaf, sizeof there->held_leaf);
+    tess_hash_mix(&hash, &there->held_end, sizeof there->held_end);
+    return hash.low | 1;
+}
+
+static tess_status hold(tess_xp_there *there, int64_t leaf, int64_t end)
+{
+    const tess_xp_there_setup *setup = &there->setup;
+    const size_t n_leaf = (size_t)tess_xp_tiles_n_leaf(&setup->data->tiles);
+    const uint64_t bytes = bytes_of(setup->data, leaf, end);
+    there->held_leaf = leaf;
+    there->held_end = end;
+    there->is_sent =
+        tess_heap_alloc_zero(&there->ctx->heap, n_leaf, TESS_TAG_GENERAL, "leaves on the device");
+    if (!there->is_sent) {
+        return TESS_E_MEMORY;
+    }
+    bool is_there = false;
+    there->records_key = key_of(there);
+    if (there->records_key == 0) {
+        return tess_resident_create(setup->device, bytes, &there->records);
+    }
+    TESS_TRY(tess_resident_create_kept(setup->device, there->records_key, bytes, &there->records,
+                                       &is_there));
+    memset(there->is_sent + leaf, is_there, (size_t)(end - leaf));
+    return TESS_OK;
+}
+
+// Room for all records, for those of its own, or for a chunk.
 static tess_status take_records(tess_xp_there *there)
 {
     const tess_xp_there_setup *setup = &there->setup;
     const tess_xpcs_data *data = setup->data;
-    const size_t n_leaf = (size_t)tess_xp_tiles_n_leaf(&data->tiles);
     const uint64_t left = tess_device_left(setup->device);
-    if (data->info.bytes <= left) {
-        there->is_sent = tess_heap_alloc_zero(&there->ctx->heap, n_leaf, TESS_TAG_GENERAL,
-                                              "leaves on the device");
-        if (!there->is_sent) {
-            return TESS_E_MEMORY;
-        }
-        bool is_there = false;
-        there->records_key = tess_xp_data_key(data);
-        if (there->records_key == 0) {
-            return tess_resident_create(setup->device, data->info.bytes, &there->records);
-        }
-        TESS_TRY(tess_resident_create_kept(setup->device, there->records_key, data->info.bytes,
-                                           &there->records, &is_there));
-        memset(there->is_sent, is_there, n_leaf);
-        return TESS_OK;
+    if (setup->may_hold_all && data->info.bytes <= left) {
+        return hold(there, 0, tess_xp_tiles_n_leaf(&data->tiles));
+    }
+    if (bytes_of(data, setup->own_leaf, setup->own_end) <= left) {
+        return hold(there, setup->own_leaf, setup->own_end);
     }
     // No record is longer than the first.
     const uint64_t leaf = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
@@ -198,11 +231,23 @@ tess_status tess_xp_there_open(tess_context *ctx, const tess_xp_there_setup *set
     return status;
 }
 
-// The records of all leaves are on the device.
+// The records of all leaves that it keeps are on the device.
 static bool has_all(const tess_xp_there *there)
 {
-    const size_t n_leaf = (size_t)tess_xp_tiles_n_leaf(&there->setup.data->tiles);
-    return there->is_sent && !memchr(there->is_sent, 0, n_leaf);
+    return there->is_sent && !memchr(there->is_sent + there->held_leaf, 0,
+                                     (size_t)(there->held_end - there->held_leaf));
+}
+
+bool tess_xp_there_takes_all(const tess_xp_there *there)
+{
+    return !there->is_sent ||
+           there->held_end - there->held_leaf == tess_xp_tiles_n_leaf(&there->setup.data->tiles);
+}
+
+const unsigned char *tess_xp_there_base(const tess_xp_there *there)
+{
+    const uint64_t before = tess_xp_tiles_leaf_offset(&there->setup.data->tiles, there->held_leaf);
+    return (const unsigned char *)((uintptr_t)there->records.data - (uintptr_t)before);
 }
 
 // The next pass over the same data finds its records there, and others what is of their size.
@@ -299,7 +344,8 @@ tess_status tess_xp_there_records(tess_xp_there *there, int64_t first, int64_t n
         *records = host;
         return TESS_OK;
     }
-    const uint64_t at = there->is_sent ? begin : 0;
+    const uint64_t at =
+        there->is_sent ? begin - tess_xp_tiles_leaf_offset(tiles, there->held_leaf) : 0;
     *records = (const unsigned char *)there->records.data + at;
     if (host) {
         TESS_TRY(tess_resident_put(&there->records, at, host, bytes));

@@ -22,6 +22,11 @@ typedef struct tess_xp_there_setup {
     int64_t leaves_per_call;         // of a stage on the host at one point: cancel is heard in time
     int64_t n_sum;
     int64_t n_param;
+    // Leaves whose records stay on a device with memory of its own, if they fit: all of them where
+    // that is allowed, else those that are its own.
+    bool may_hold_all;
+    int64_t own_leaf;
+    int64_t own_end;
 } tess_xp_there_setup;
 
 typedef struct tess_xp_there {
@@ -42,7 +47,9 @@ typedef struct tess_xp_there {
     tess_resident reduced; // [max_set][stretches][n_sum]
     unsigned char *pinned; // of the host: point on its way up, then reduced on its way down
     size_t pinned_bytes;
-    uint8_t *is_sent;     // [n_leaf] whether records are there; NULL: they do not all fit
+    uint8_t *is_sent;  // [n_leaf] whether records are there; NULL: they do not fit
+    int64_t held_leaf; // then there is room for those from this one on
+    int64_t held_end;
     uint64_t records_key; // by which they are found again, once all are there
 } tess_xp_there;
 
@@ -62,6 +69,10 @@ TESS_MUST_CHECK tess_status tess_xp_there_points(tess_xp_there *there, int64_t n
 
 // Leaves that a call at n_set points may take: as many sums in all as one at max_set points has.
 int64_t tess_xp_there_leaves(const tess_xp_there *there, int64_t n_set);
+// Whether it can take any leaf: it has room for all, or keeps none.
+bool tess_xp_there_takes_all(const tess_xp_there *there);
+// The records that it keeps, as if those of all leaves lay there.
+const unsigned char *tess_xp_there_base(const tess_xp_there *there);
 // Leaves from first on whose records need not be given: they are there.
 int64_t tess_xp_there_has(const tess_xp_there *there, int64_t first, int64_t n_leaf);
 // Records of leaves, from the host's (NULL: they are there), as the device reaches them.

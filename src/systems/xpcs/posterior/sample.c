@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/model/lend.h"
 #include "systems/xpcs/settings/constants.h"
@@ -94,8 +95,8 @@ static tess_status fill_texts(tess_xp_sampler *s)
     TESS_TRY(tess_text_finish(&s->warnings, &warnings));
     tess_hash_text(s->data->fingerprint, fingerprint);
     tess_identity_digest(&s->id, identity);
-    const char *const texts[5] = {warnings, s->device->info.id, s->data->info.path, fingerprint,
-                                  identity};
+    const char *const texts[5] = {warnings, tess_group_id(s->ctx, s->device), s->data->info.path,
+                                  fingerprint, identity};
     return tess_xp_posterior_set_texts(s->out, texts);
 }
 

@@ -5,6 +5,7 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/group.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/model/grids.h"
@@ -186,6 +187,7 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     TESS_TRY(tess_xp_constants_check(&settings.model));
     static const int32_t stages[] = {TESS_STAGE_XPCS_SIMULATE};
     tess_device *device = NULL;
+    TESS_TRY(tess_group_refuse(ctx, "simulation"));
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "simulation", &device));
     if (settings.speckle && !device->shares_host_memory && !ctx->device_is_auto) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "speckle is made by the CPU alone; leave the device to it");
