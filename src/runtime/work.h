@@ -30,7 +30,7 @@ typedef struct tess_work_config {
     double every_s; // between checkpoints; 0: whenever there is a chance
     int64_t keep;   // newest checkpoints that stay; 1 where files beside them are overwritten: a
                     // new one then takes the name of the old
-    bool is_of_one; // rank 0 works here for all; the others do not open it
+    bool is_of_one; // one rank works here; the others do not open it
     const char *const *files; // names of further files in the folder, NULL at the end; static
     // Whether a checkpoint of this computation makes sense; TESS_E_FORMAT: the one before is tried,
     // and after the last the work begins afresh unless it has further files. May be NULL.

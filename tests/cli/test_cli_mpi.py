@@ -167,6 +167,27 @@ def test_killed_and_stopped_work_goes_on_with_another_number(data):
     assert contents(data.directory / "kept") == contents(data.directory / "whole")
 
 
+def test_shards_are_dealt_to_ranks(data):
+    """Three ranks draw from four parts, one is killed; two go on. Each keeps what it has drawn."""
+    draws = ["xpcs", "mcmc", *FIT[2:], "--sampler", "consensus", "--cmc-num-shards", "4",
+             "--n-samples", "20", "--n-warmup", "20", "--n-chains", "2", "--min-ess", "1",
+             "--max-rhat", "100"]
+    one = data(*draws, "-o", "parts1")
+    assert one.returncode == 0, one.stderr
+    kept = [*draws, "--checkpoint", "shards", "--resume", "-o", "parts3", "--threads", "1"]
+    with start(data, 3, *kept, "--checkpoint-every", "0") as job:
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not list(data.directory.glob("shards/*_00002/*.ckpt")):
+            time.sleep(0.01)
+        os.kill(ranks_of(job, 3)[1], signal.SIGKILL)
+        _, errors = job.communicate(timeout=30)
+        assert job.returncode == 137, errors
+    result = mpirun(data, 2, *kept)
+    assert result.returncode == 0, result.stderr
+    assert contents(data.directory / "parts3") == contents(data.directory / "parts1")
+    assert not (data.directory / "shards").exists()
+
+
 def test_one_rank_that_fails_is_named(data):
     """The last rank finds another file under the name."""
     script = data.directory / "own.sh"

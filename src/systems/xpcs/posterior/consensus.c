@@ -1,7 +1,8 @@
-// Sampling, as it is called: all data at once, or parts of them one after the other and their
+// Sampling, as it is called: all data at once, or parts of them, each rank some of them, and their
 // combination.
 #include "base/status.h"
 #include "systems/xpcs/posterior/sample.h"
+#include "systems/xpcs/posterior/shards.h"
 
 #include <stdio.h>
 
@@ -49,7 +50,10 @@ static tess_status sample_part(const tess_xp_sampler *s, const tess_xpcs_model *
         part.checkpoint_dir = folder;
         part.keep_finished = 1;
     }
-    tess_xp_sampler one = {.ctx = s->ctx, .data = s->data, .fit = s->fit};
+    tess_xp_sampler one = {.ctx = s->ctx,
+                           .data = s->data,
+                           .fit = s->fit,
+                           .is_alone = tess_xp_shards_are_dealt(s->ctx, n)};
     TESS_TRY(tess_xp_sampler_begin(&one, model, &s->fit_config, &part));
     return tess_xp_sampler_draw(&one, out);
 }
@@ -70,14 +74,28 @@ static tess_status combine(const tess_xp_sampler *s, tess_xpcs_posterior *const 
     return tess_xpcs_combine(s->ctx, (const tess_xpcs_posterior *const *)parts, n, &config, out);
 }
 
-static tess_status clear_part(const tess_xp_sampler *s, int64_t shard)
+// By the rank that has kept it.
+static tess_status clear_part(const tess_xp_sampler *s, int64_t shard, int64_t n)
 {
     char folder[MAX_PATH];
-    if (!s->config.checkpoint_dir) {
+    if (!s->config.checkpoint_dir || !tess_xp_shard_is_own(s->ctx, shard - 1, n)) {
         return TESS_OK;
     }
     TESS_TRY(name_folder(s->config.checkpoint_dir, shard, folder));
     return tess_checkpoint_clear(s->ctx, folder);
+}
+
+static tess_status sample_parts(const tess_xp_sampler *s, const tess_xpcs_model *model, int64_t n,
+                                tess_xpcs_posterior **parts)
+{
+    const bool is_dealt = tess_xp_shards_are_dealt(s->ctx, n);
+    tess_status status = TESS_OK;
+    for (int64_t k = 0; k < n && status == TESS_OK; k++) {
+        if (!is_dealt || tess_xp_shard_is_own(s->ctx, k, n)) {
+            status = sample_part(s, model, k + 1, n, &parts[k]);
+        }
+    }
+    return is_dealt ? tess_xp_shards_share(s->ctx, parts, n, status) : status;
 }
 
 static tess_status sample_shards(const tess_xp_sampler *s, const tess_xpcs_model *model,
@@ -88,15 +106,12 @@ static tess_status sample_shards(const tess_xp_sampler *s, const tess_xpcs_model
     tess_blocks blocks;
     tess_blocks_init(&blocks, &s->ctx->heap);
     tess_xpcs_posterior **parts = tess_blocks_alloc(&blocks, n, sizeof(void *), "shards");
-    tess_status status = parts ? TESS_OK : TESS_E_MEMORY;
-    for (int64_t k = 0; k < n && status == TESS_OK; k++) {
-        status = sample_part(s, model, k + 1, n, &parts[k]);
-    }
+    tess_status status = parts ? sample_parts(s, model, n, parts) : TESS_E_MEMORY;
     if (status == TESS_OK) {
         status = combine(s, parts, n, out);
     }
     for (int64_t k = 0; k < n && status == TESS_OK && !s->config.keep_finished; k++) {
-        status = clear_part(s, k + 1);
+        status = clear_part(s, k + 1, n);
     }
     for (int64_t k = 0; parts && k < n; k++) {
         tess_xpcs_posterior_destroy(parts[k]);

@@ -188,6 +188,7 @@ tess_status tess_xp_sampler_open_work(tess_xp_sampler *s)
                                     .every_s = config->checkpoint_every_s,
                                     .keep =
                                         config->keep_checkpoints > 0 ? config->keep_checkpoints : 1,
+                                    .is_of_one = s->is_alone,
                                     .check = read_state,
                                     .self = s};
     TESS_TRY(make_identity(s));

@@ -81,6 +81,7 @@ typedef struct tess_xp_sampler {
     tess_work work;
     double resumed_from;
     int32_t scaling; // tess_xpcs_draw_scaling, settled
+    bool is_alone;   // other ranks sample something else
     bool is_resumed;
     tess_watch watch;
     tess_text warnings;

@@ -119,7 +119,8 @@ static tess_status open_pass(tess_xp_sampler *s)
     weights.shear_weights = 0;
     TESS_TRY(tess_xp_weights_create(s->ctx, s->data, &weights, 0, &s->weights));
     tess_xp_plan plan;
-    TESS_TRY(tess_xp_plan_make_for_all(s->ctx, s->data, s->density.n_param, &s->fit_config, &plan));
+    TESS_TRY((s->is_alone ? tess_xp_plan_make : tess_xp_plan_make_for_all)(
+        s->ctx, s->data, s->density.n_param, &s->fit_config, &plan));
     const tess_xp_pass_setup setup = {.device = s->device,
                                       .data = s->data,
                                       .model = &s->model,
@@ -132,7 +133,8 @@ static tess_status open_pass(tess_xp_sampler *s)
                                       .max_retries = s->fit_config.max_retries,
                                       .strategy = plan.strategy,
                                       .ignore_sigma = s->weights.ignore_sigma,
-                                      .max_set = TESS_XP_MAX_SET};
+                                      .max_set = TESS_XP_MAX_SET,
+                                      .is_alone = s->is_alone};
     TESS_TRY(tess_xp_pass_open(s->ctx, &setup, &s->pass));
     s->pass.is_quiet = true; // draws are counted, not tiles
     s->sums = tess_blocks_alloc(&s->blocks, TESS_XP_MAX_SET * s->pass.n_sum, sizeof *s->sums,
