@@ -275,21 +275,24 @@ void tess_comm_parts_free(tess_comm_parts *parts)
     *parts = (tess_comm_parts){0};
 }
 
-typedef tess_status (*gather_fn)(tess_comm_group *group, const void *mine, void *all,
-                                 const uint64_t *bytes);
-
-static tess_status exchange(call *c, gather_fn gather, bool is_taker, const void *mine,
-                            tess_comm_parts *out)
+static uint64_t count_bytes(const call *c)
 {
+    uint64_t total = 0;
     for (int32_t k = 0; k < c->comm->place.n_rank; k++) {
         c->bytes[k] = c->heads[k].bytes;
+        total += c->bytes[k];
     }
-    if (is_taker) {
-        TESS_TRY(take_parts(c->ctx, c->bytes, out));
-    }
+    return total;
+}
+
+static tess_status exchange(call *c, const void *mine, tess_comm_parts *out)
+{
+    (void)count_bytes(c);
+    TESS_TRY(take_parts(c->ctx, c->bytes, out));
     tess_span span = tess_span_begin(&c->ctx->tracer, "comm.exchange");
     const int64_t begin_ns = tess_now_ns();
-    const tess_status status = gather(c->comm->group, mine, out->data, c->bytes);
+    const tess_status status =
+        c->comm->module->all_gather_v(c->comm->group, mine, out->data, c->bytes);
     count(c, begin_ns, &span, out->data_bytes);
     if (status != TESS_OK) {
         tess_comm_parts_free(out);
@@ -297,8 +300,8 @@ static tess_status exchange(call *c, gather_fn gather, bool is_taker, const void
     return status;
 }
 
-static tess_status gather_for(tess_context *ctx, tess_comm_point at, tess_status status,
-                              bool is_for_all, const void *mine, size_t bytes, tess_comm_parts *out)
+tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at, tess_status status,
+                             const void *mine, size_t bytes, tess_comm_parts *out)
 {
     *out = (tess_comm_parts){0};
     if (tess_comm_size(ctx) == 1) {
@@ -312,22 +315,38 @@ static tess_status gather_for(tess_context *ctx, tess_comm_point at, tess_status
     TESS_TRY(begin_call(ctx, at, status, bytes, &c));
     tess_status agreed = meet(&c);
     if (agreed == TESS_OK) {
-        agreed = is_for_all
-                     ? exchange(&c, c.comm->module->all_gather_v, true, mine, out)
-                     : exchange(&c, c.comm->module->gather_v, tess_comm_is_first(ctx), mine, out);
+        agreed = exchange(&c, mine, out);
     }
     end_call(&c);
     return agreed;
 }
 
-tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at, tess_status status,
-                             const void *mine, size_t bytes, tess_comm_parts *out)
+static tess_status exchange_first(call *c, const void *mine, void *all, size_t total)
 {
-    return gather_for(ctx, at, status, true, mine, bytes, out);
+    const uint64_t bytes = count_bytes(c);
+    if (bytes != total) { // on every rank alike
+        TESS_FAIL(TESS_E_INTERNAL, "%s: the ranks have %llu bytes, expected %zu", c->at.name,
+                  (unsigned long long)bytes, total);
+    }
+    tess_span span = tess_span_begin(&c->ctx->tracer, "comm.exchange");
+    const int64_t begin_ns = tess_now_ns();
+    const tess_status status = c->comm->module->gather_v(c->comm->group, mine, all, c->bytes);
+    count(c, begin_ns, &span, bytes);
+    return status;
 }
 
 tess_status tess_comm_gather_first(tess_context *ctx, tess_comm_point at, tess_status status,
-                                   const void *mine, size_t bytes, tess_comm_parts *out)
+                                   const void *mine, size_t bytes, void *all, size_t total)
 {
-    return gather_for(ctx, at, status, false, mine, bytes, out);
+    if (tess_comm_size(ctx) == 1) {
+        return status;
+    }
+    call c;
+    TESS_TRY(begin_call(ctx, at, status, bytes, &c));
+    tess_status agreed = meet(&c);
+    if (agreed == TESS_OK) {
+        agreed = exchange_first(&c, mine, all, total);
+    }
+    end_call(&c);
+    return agreed;
 }

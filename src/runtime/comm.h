@@ -77,10 +77,11 @@ typedef struct tess_comm_point {
 TESS_MUST_CHECK tess_status tess_comm_gather(tess_context *ctx, tess_comm_point at,
                                              tess_status status, const void *mine, size_t bytes,
                                              tess_comm_parts *out);
-// The same for rank 0 alone; the others get nothing.
+// The same for rank 0 alone, behind each other in all [total bytes of all ranks]; NULL on the
+// others. What rank 0 has lies there already.
 TESS_MUST_CHECK tess_status tess_comm_gather_first(tess_context *ctx, tess_comm_point at,
                                                    tess_status status, const void *mine,
-                                                   size_t bytes, tess_comm_parts *out);
+                                                   size_t bytes, void *all, size_t total);
 void tess_comm_parts_free(tess_comm_parts *parts);
 
 // Of n items rank k has worked out those at k, k + n_rank, ...; afterwards every rank has all.

@@ -263,10 +263,11 @@ static tess_status start_gather(const tess_comm_group *group, const void *mine, 
                                 MPI_Request *request)
 {
     const int own = counts[group->rank];
-    const int code = is_for_all ? MPI_Iallgatherv(mine, own, MPI_BYTE, all, counts, offsets,
-                                                  MPI_BYTE, group->comm, request)
-                                : MPI_Igatherv(mine, own, MPI_BYTE, all, counts, offsets, MPI_BYTE,
-                                               0, group->comm, request);
+    const int code = is_for_all
+                         ? MPI_Iallgatherv(mine, own, MPI_BYTE, all, counts, offsets, MPI_BYTE,
+                                           group->comm, request)
+                         : MPI_Igatherv(group->rank == 0 ? MPI_IN_PLACE : mine, own, MPI_BYTE, all,
+                                        counts, offsets, MPI_BYTE, 0, group->comm, request);
     return code == MPI_SUCCESS ? TESS_OK
                                : explain(group->host, code, "exchange bytes between ranks");
 }
@@ -339,9 +340,6 @@ static tess_status gather_v(tess_comm_group *group, const void *mine, void *all,
         return gather_small(group, mine, all, bytes, false);
     }
     char *at = all;
-    if (group->rank == 0) {
-        memcpy(at, mine, bytes[0]);
-    }
     for (int32_t rank = 0; rank < group->n_rank; rank++) {
         if (rank > 0 && (group->rank == 0 || group->rank == rank)) {
             const tess_status status = send_first(group, mine, at, bytes[rank], rank);

@@ -46,18 +46,19 @@ typedef struct tess_de_engine_desc {
     const tess_decode_observation *observation; // only n_time is used with given_ll
     const double *design; // [n_time of the observation][n_coefficient] or NULL
     tess_de_sequences sequences;
-    int64_t n_chunk;         // 0: from the memory limit
-    int64_t chunk_rows;      // of a run that is resumed; 0: choose
-    int32_t is_strict;       // what the process holds already counts against a limit somebody set
-    int32_t smooth;          // go backwards even if no acausal rows are wanted: for next alone
-    int32_t is_checked;      // kept rows may have been overwritten by an earlier process: they are
-                             // checked, and made again from the boundary where they have
-    int32_t likelihood_only; // nothing is filtered; the evidence is NaN
-    int32_t reuses_ll;       // tess_de_engine_reuse_likelihood() will be called
-    int32_t is_divided;      // likelihoods are computed by all ranks
-    tess_de_rows given_ll;   // [n_ll] known already
-    tess_de_rows ll;         // [n_ll] out
-    tess_de_rows acausal;    // [N_s]
+    int64_t n_chunk;          // 0: from the memory limit
+    int64_t chunk_rows;       // of a run that is resumed; 0: choose
+    int32_t is_strict;        // what the process holds already counts against a limit somebody set
+    int32_t smooth;           // go backwards even if no acausal rows are wanted: for next alone
+    int32_t is_checked;       // kept rows may have been overwritten by an earlier process: they are
+                              // checked, and made again from the boundary where they have
+    int32_t likelihood_only;  // nothing is filtered; the evidence is NaN
+    int32_t reuses_ll;        // tess_de_engine_reuse_likelihood() will be called
+    int32_t is_divided;       // likelihoods are computed by all ranks
+    int32_t is_for_all_ranks; // all of which have engines and come to the same rows
+    tess_de_rows given_ll;    // [n_ll] known already
+    tess_de_rows ll;          // [n_ll] out
+    tess_de_rows acausal;     // [N_s]
     tess_de_rows causal;
     tess_de_rows predictive;
     tess_de_rows kept;    // [N_s] filtered rows, where neither acausal nor causal rows are of the

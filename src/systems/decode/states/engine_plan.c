@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "runtime/budget.h"
-#include "systems/decode/states/engine_ranks.h"
 
 // Chunks long enough that likelihood kernels have work for every electrode, and short enough to
 // stop within seconds.
@@ -65,7 +64,6 @@ static uint64_t row_bytes(const tess_de_engine *e, uint64_t n_slot)
     bytes += e->needs.predicted ? wide : 0;
     bytes *= n_slot;
     bytes += n_slot > 1 && tess_de_engine_is_ahead(e) ? (uint64_t)info->n_ll * item_bytes(e) : 0;
-    bytes += tess_de_ranks_row_bytes(e);
     bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
     bytes += e->needs.path ? ((uint64_t)info->n_state_bin + 1) * sizeof(double) : 0;
     if (tess_de_needs_position(e->desc.detector)) {

@@ -2,7 +2,8 @@
 //
 // Rank 0 has the engine. When it needs rows it says which; every rank computes its share of them,
 // and rank 0 puts them together. Nothing else is divided: filter and smoother go from row to row.
-// Where all ranks want the results all have engines, which come to the same rows together.
+// Where all ranks want the results all have engines, which come to the same rows together, and rank
+// 0 sends them to all.
 #include "systems/decode/states/engine_ranks.h"
 
 #include "base/status.h"
@@ -17,13 +18,11 @@ typedef struct request {
     int64_t count;
 } request;
 
-// A rank's share: the report of its rows, then the rows.
-typedef struct share {
-    tess_comm_range rows; // of those asked for
-    size_t row_bytes;
+// Where a rank that serves computes its share, kept from one request to the next.
+typedef struct room {
+    void *memory; // scratch, then rows
     size_t bytes;
-    unsigned char *memory;
-} share;
+} room;
 
 static const tess_comm_point ASK = {"rows of a prediction", 0};
 
@@ -32,62 +31,35 @@ static size_t bytes_of_row(const tess_de_engine *e, int64_t width)
     return (size_t)width * tess_dtype_bytes((tess_dtype)e->desc.detector->dtype);
 }
 
-uint64_t tess_de_ranks_row_bytes(const tess_de_engine *e)
+// This rank's share into rows, with scratch as for tess_de_devices_compute(); then on rank 0, whose
+// share comes first, all of them. Whoever wants a report has that of all.
+static tess_status exchange(tess_de_engine *e, request ask, void *scratch, void *rows,
+                            tess_decode_likelihood_report *report)
 {
-    return tess_de_is_divided(e) ? 2 * bytes_of_row(e, e->desc.detector->info.n_ll) : 0;
-}
-
-// scratch: as for tess_de_devices_compute().
-static tess_status compute_share(tess_de_engine *e, request ask, void *scratch, share *own)
-{
-    *own = (share){.rows = tess_comm_share_of(e->ctx, ask.count),
-                   .row_bytes = bytes_of_row(e, e->desc.detector->info.n_ll)};
-    const int64_t n = own->rows.end - own->rows.begin;
-    tess_decode_likelihood_report report = {.struct_size = sizeof report};
-    own->bytes = sizeof report + (size_t)n * own->row_bytes;
-    own->memory = tess_heap_alloc(&e->ctx->heap, own->bytes, TESS_TAG_SCRATCH, "rows of this rank");
-    if (!own->memory) {
-        return TESS_E_MEMORY;
-    }
-    TESS_TRY(tess_de_devices_compute(e, ask.first + own->rows.begin, n, &report, scratch,
-                                     own->memory + sizeof report));
-    memcpy(own->memory, &report, sizeof report);
-    return TESS_OK;
-}
-
-static tess_status exchange(tess_de_engine *e, request ask, void *scratch, tess_comm_parts *parts)
-{
-    share own;
-    const tess_status status = compute_share(e, ask, scratch, &own);
+    const tess_comm_range own = tess_comm_share_of(e->ctx, ask.count);
+    const size_t row_bytes = bytes_of_row(e, e->desc.detector->info.n_ll);
+    const bool is_first = tess_comm_is_first(e->ctx);
+    tess_decode_likelihood_report add = {.struct_size = sizeof add};
     const tess_comm_point at = {"likelihood of rows", (uint64_t)ask.first};
-    const tess_status agreed =
-        tess_comm_gather_first(e->ctx, at, status, own.memory, own.memory ? own.bytes : 0, parts);
-    tess_heap_free(&e->ctx->heap, own.memory, own.bytes, TESS_TAG_SCRATCH);
-    return agreed;
-}
-
-// Shares in the order of ranks are rows in their order.
-static void put_together(const tess_de_engine *e, const tess_comm_parts *parts,
-                         tess_decode_likelihood_report *report, unsigned char *ll)
-{
-    for (int32_t rank = 0; rank < tess_comm_size(e->ctx); rank++) {
-        tess_decode_likelihood_report add;
-        const unsigned char *from = parts->data + parts->offset[rank];
-        const size_t bytes = (size_t)(parts->offset[rank + 1] - parts->offset[rank]) - sizeof add;
-        if (bytes > 0) {
-            memcpy(&add, from, sizeof add);
-            tess_de_add_report(&add, report);
-            memcpy(ll, from + sizeof add, bytes);
-            ll += bytes;
-        }
+    const tess_status status =
+        tess_de_devices_compute(e, ask.first + own.begin, own.end - own.begin, &add, scratch, rows);
+    tess_comm_parts parts;
+    TESS_TRY(tess_comm_gather(e->ctx, at, status, &add, sizeof add, &parts));
+    const int64_t n_rank = tess_comm_size(e->ctx);
+    for (int64_t rank = 0; report && rank < n_rank && rank < ask.count; rank++) {
+        memcpy(&add, parts.data + parts.offset[rank], sizeof add);
+        tess_de_add_report(&add, report);
     }
+    tess_comm_parts_free(&parts);
+    return tess_comm_gather_first(e->ctx, at, TESS_OK, rows,
+                                  (size_t)(own.end - own.begin) * row_bytes, is_first ? rows : NULL,
+                                  (size_t)ask.count * row_bytes);
 }
 
 tess_status tess_de_ranks_likelihood(tess_de_engine *e, int64_t first, int64_t count,
                                      tess_decode_likelihood_report *report, void *scratch, void *ll)
 {
     request ask = {first, count};
-    tess_comm_parts parts;
     tess_status status = tess_comm_broadcast(e->ctx, ASK, TESS_OK, &ask, sizeof ask);
     if (status == TESS_OK && (ask.first != first || ask.count != count)) {
         const tess_status other =
@@ -97,36 +69,40 @@ tess_status tess_de_ranks_likelihood(tess_de_engine *e, int64_t first, int64_t c
                            (long long)first, (long long)ask.first);
         status = tess_comm_agree(e->ctx, ASK, other);
     } else if (status == TESS_OK) {
-        status = exchange(e, ask, scratch, &parts);
+        status = exchange(e, ask, scratch, ll, report);
     }
-    if (status != TESS_OK) {
-        e->ranks_know = true;
-        return status;
+    if (status == TESS_OK && e->desc.is_for_all_ranks) {
+        const tess_comm_point at = {"likelihood for all", (uint64_t)first};
+        status = tess_comm_broadcast(e->ctx, at, TESS_OK, ll,
+                                     (size_t)count * bytes_of_row(e, e->desc.detector->info.n_ll));
     }
-    put_together(e, &parts, report, ll);
-    tess_comm_parts_free(&parts);
-    return TESS_OK;
+    e->ranks_know = status != TESS_OK;
+    return status;
 }
 
-static tess_status serve_one(tess_de_engine *e, request ask)
+static void *room_for(tess_de_engine *e, room *r, size_t bytes)
+{
+    if (bytes > r->bytes) {
+        tess_heap_free(&e->ctx->heap, r->memory, r->bytes, TESS_TAG_SCRATCH);
+        r->memory = tess_heap_alloc(&e->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of this rank");
+        r->bytes = r->memory ? bytes : 0;
+    }
+    return r->memory;
+}
+
+static tess_status serve_one(tess_de_engine *e, request ask, room *r)
 {
     const tess_comm_range own = tess_comm_share_of(e->ctx, ask.count);
     const size_t bytes =
         (size_t)(own.end - own.begin + 1) * bytes_of_row(e, e->desc.detector->info.n_ll);
-    tess_comm_parts parts;
-    void *scratch = tess_heap_alloc(&e->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of this rank");
-    if (!scratch) { // what it is for is not reached then
+    unsigned char *memory = room_for(e, r, 2 * bytes);
+    if (!memory) { // what it is for is not reached then
         return tess_comm_agree(e->ctx, (tess_comm_point){"no memory for rows", 0}, TESS_E_MEMORY);
     }
-    const tess_status status = exchange(e, ask, scratch, &parts);
-    tess_heap_free(&e->ctx->heap, scratch, bytes, TESS_TAG_SCRATCH);
-    if (status == TESS_OK) {
-        tess_comm_parts_free(&parts);
-    }
-    return status;
+    return exchange(e, ask, memory, memory + bytes, NULL);
 }
 
-tess_status tess_de_ranks_serve(tess_context *ctx, tess_de_engine *e, tess_status status)
+static tess_status serve_all(tess_context *ctx, tess_de_engine *e, tess_status status, room *r)
 {
     for (;;) {
         request ask = {0, 0};
@@ -134,8 +110,16 @@ tess_status tess_de_ranks_serve(tess_context *ctx, tess_de_engine *e, tess_statu
         if (ask.count == 0) {
             return TESS_OK;
         }
-        TESS_TRY(serve_one(e, ask));
+        TESS_TRY(serve_one(e, ask, r));
     }
+}
+
+tess_status tess_de_ranks_serve(tess_context *ctx, tess_de_engine *e, tess_status status)
+{
+    room r = {0};
+    const tess_status served = serve_all(ctx, e, status, &r);
+    tess_heap_free(&ctx->heap, r.memory, r.bytes, TESS_TAG_SCRATCH);
+    return served;
 }
 
 tess_status tess_de_ranks_dismiss(tess_context *ctx, const tess_de_engine *e, tess_status status)

@@ -10,9 +10,6 @@ static inline bool tess_de_is_divided(const tess_de_engine *engine)
     return engine->desc.is_divided && tess_comm_size(engine->ctx) > 1;
 }
 
-// What a row of a chunk takes more where ranks divide it.
-uint64_t tess_de_ranks_row_bytes(const tess_de_engine *engine);
-
 // On rank 0: as tess_de_devices_compute(), by all.
 TESS_MUST_CHECK tess_status tess_de_ranks_likelihood(tess_de_engine *engine, int64_t first,
                                                      int64_t count,

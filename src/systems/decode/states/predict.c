@@ -219,7 +219,8 @@ tess_status tess_decode_predict(tess_context *ctx, const tess_decode_detector *d
     const uint32_t given_bytes = outputs->struct_size;
     tess_de_engine_desc desc;
     TESS_TRY(tess_de_predict_desc(ctx, detector, &seen, &own, &wanted, &desc));
-    desc.is_divided = 1; // every rank runs the rest, and has all results
+    desc.is_divided = 1;
+    desc.is_for_all_ranks = 1; // every rank runs the rest, and has all results
     tess_blocks memory;
     tess_blocks_init(&memory, &ctx->heap);
     const tess_status status = predict(ctx, &desc, &wanted, &memory);
