@@ -43,7 +43,12 @@ static const tess_comm_module *find_module(tess_context *ctx, char *why, size_t 
     tess_comm_entry_fn entry = NULL;
     *(void **)&entry = tess_module_open(ctx, TESS_COMM_MODULE, TESS_COMM_VARIABLE, "comm",
                                         "tess_comm_entry", NULL, why, capacity);
-    return entry ? entry() : NULL;
+    const tess_comm_module *module = entry ? entry() : NULL;
+    if (module && module->struct_size < sizeof *module) {
+        snprintf(why, capacity, "%s is of an older build: build it again", TESS_COMM_MODULE);
+        return NULL;
+    }
+    return module;
 }
 
 // Processes that do not know of each other would write the same files.

@@ -49,13 +49,14 @@ typedef struct tess_comm_module {
     /** The same with bytes[rank] of each. */
     TESS_MUST_CHECK tess_status (*all_gather_v)(tess_comm_group *group, const void *mine, void *all,
                                                 const uint64_t *bytes);
-    /** The same, but all is of rank 0 alone, which has its own part there; NULL on the others. */
-    TESS_MUST_CHECK tess_status (*gather_v)(tess_comm_group *group, const void *mine, void *all,
-                                            const uint64_t *bytes);
     TESS_MUST_CHECK tess_status (*broadcast)(tess_comm_group *group, void *data, uint64_t bytes,
                                              int32_t root);
     /** Ends the processes of the whole job with this exit code. Does not return. */
     void (*abort)(tess_comm_group *group, int code);
+    /** As all_gather_v(), but all is of rank 0 alone, which has its own part there; NULL on the
+     *  others. */
+    TESS_MUST_CHECK tess_status (*gather_v)(tess_comm_group *group, const void *mine, void *all,
+                                            const uint64_t *bytes);
 } tess_comm_module;
 
 /** Exported by every such module as "tess_comm_entry". */
