@@ -64,13 +64,44 @@ static bool is_divided(const tess_xp_pass *pass, int64_t n_set)
     return pass->own_shares && each * tess_xp_pass_count(pass) * n_set >= LEAST_POINTS;
 }
 
+// Where a rank's share of the leaves that are summed begins: shares have about as many bytes each,
+// since leaves of late frames are shorter.
+static int64_t share_begin(const tess_xp_pass *pass, int32_t rank)
+{
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t n = tess_xp_pass_count(pass);
+    const double all = (double)tess_xp_tiles_leaf_offset(tiles, tess_xp_tiles_n_leaf(tiles));
+    const double wanted = all * (double)rank / (double)tess_comm_size(pass->ctx);
+    int64_t low = 0;
+    int64_t high = n;
+    while (low < high) { // the first leaf whose middle is not before it
+        const int64_t middle = low + (high - low) / 2;
+        const int64_t leaf = tess_xp_pass_leaf_of(pass, middle);
+        const double at = 0.5 * (double)(tess_xp_tiles_leaf_offset(tiles, leaf) +
+                                         tess_xp_tiles_leaf_offset(tiles, leaf + 1));
+        if (at < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static tess_comm_range share_of(const tess_xp_pass *pass, int32_t rank)
+{
+    const bool is_last = rank + 1 == tess_comm_size(pass->ctx);
+    return (tess_comm_range){share_begin(pass, rank),
+                             is_last ? tess_xp_pass_count(pass) : share_begin(pass, rank + 1)};
+}
+
 void tess_xp_ranks_begin(tess_xp_pass *pass, int64_t n_set)
 {
     pass->shares = is_divided(pass, n_set) ? pass->own_shares : NULL;
     if (!pass->shares) {
         return;
     }
-    const tess_comm_range own = tess_comm_share_of(pass->ctx, pass->end);
+    const tess_comm_range own = share_of(pass, tess_comm_rank(pass->ctx));
     tess_xp_pass_take(pass, own);
     for (int64_t k = 0; k < n_set; k++) {
         tess_xp_share_begin(&pass->shares[k], own.begin);
@@ -106,15 +137,14 @@ static size_t pack(const tess_xp_pass *pass, int64_t n_set, double *to)
 // Parts in the order of ranks are leaves in the order of the tree.
 static tess_status unpack(tess_xp_pass *pass, int64_t n_set, const tess_comm_parts *parts)
 {
-    const int64_t n_all = tess_xp_pass_count(pass);
     const int32_t n_rank = tess_comm_size(pass->ctx);
     for (int64_t k = 0; k < n_set; k++) {
         tess_xp_pass_tree(pass, k)->n_leaf = 0;
     }
-    int64_t first = 0;
     for (int32_t rank = 0; rank < n_rank; rank++) {
-        const int64_t n = n_all / n_rank + (rank < n_all % n_rank);
-        const int64_t n_piece = tess_xp_count_stretches(first, n);
+        const tess_comm_range part = share_of(pass, rank);
+        const int64_t n = part.end - part.begin;
+        const int64_t n_piece = tess_xp_count_stretches(part.begin, n);
         double *sums = (double *)(void *)(parts->data + parts->offset[rank]);
         const uint64_t bytes = (uint64_t)(n_set * n_piece * pass->n_sum) * sizeof *sums;
         if (parts->offset[rank + 1] - parts->offset[rank] != bytes) {
@@ -131,7 +161,6 @@ static tess_status unpack(tess_xp_pass *pass, int64_t n_set, const tess_comm_par
                 left -= length;
             }
         }
-        first += n;
     }
     return TESS_OK;
 }
