@@ -5,6 +5,7 @@
 // result is checked once, so that a number is never reported for work that was not done.
 
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/warp_sum.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(threads) read_kernel(const uint4 *vectors, uin
     for (int k = 0; k < read_unroll; k++) {
         sum += loaded[k].x + loaded[k].y + loaded[k].z + loaded[k].w;
     }
-    sum = __reduce_add_sync(0xffffffffu, sum);
+    sum = warp_sum(sum);
     if ((threadIdx.x & 31) == 0) {
         atomicAdd(&sums[blockIdx.x % n_sum], sum);
     }

@@ -6,7 +6,7 @@
 // known, and writes them once.
 
 #include "backend/cuda/decode/sure.h"
-#include "backend/cuda/decode/warp_sum.h"
+#include "backend/cuda/warp_sum.h"
 
 #include <climits>
 

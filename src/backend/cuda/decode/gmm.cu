@@ -6,8 +6,8 @@
 // marks of a day are 2.9e11 of them, 9 ms of an H200's 3.4e13 a second.
 
 #include "backend/cuda/decode/stages.h"
-#include "backend/cuda/decode/warp_sum.h"
 #include "backend/cuda/level.h"
+#include "backend/cuda/warp_sum.h"
 #include "stage/decode_gmm.h"
 
 namespace

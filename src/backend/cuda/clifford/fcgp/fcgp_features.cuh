@@ -11,6 +11,7 @@
 #include "backend/cuda/clifford/common/clifford.cuh"
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/fcgp/fcgp_chunk.cuh"
+#include "backend/cuda/warp_sum.h"
 
 #include <cfloat>
 
@@ -276,7 +277,7 @@ __device__ __forceinline__ maxima<M> max_over_group(maxima<M> most, const row_gr
     }
 #pragma unroll
     for (int m = 0; m < M; m++) {
-        most.at[m] = __reduce_max_sync(all_lanes, most.at[m]);
+        most.at[m] = warp_max(most.at[m]);
     }
     if (group.lanes == 32) {
         return most;

@@ -4,6 +4,7 @@
 #include "backend/cuda/clifford/common/clifford.cuh"
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/fcgp/fcgp_weights.cuh"
+#include "backend/cuda/warp_sum.h"
 
 #include <cfloat>
 
@@ -134,7 +135,7 @@ __device__ __forceinline__ void store_batch(float (&w)[batch][width], const fc_w
 __device__ __forceinline__ uint32_t max_over_block(uint32_t value)
 {
     __shared__ uint32_t partials[threads / 32];
-    value = __reduce_max_sync(all_lanes, value);
+    value = warp_max(value);
     if (threadIdx.x % 32 == 0) {
         partials[threadIdx.x / 32] = value;
     }

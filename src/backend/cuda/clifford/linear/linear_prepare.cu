@@ -8,6 +8,7 @@
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
+#include "backend/cuda/warp_sum.h"
 
 #include <algorithm>
 
@@ -25,7 +26,6 @@ constexpr int long_pieces = 4;  // where rows are longer
 constexpr int piece_items = 32 * 8;
 constexpr int weight_outers = 8;
 constexpr int weight_span = 512;
-constexpr unsigned whole_warp = 0xffffffffu;
 
 template <typename M>
 constexpr bool is_half = false;
@@ -132,7 +132,7 @@ __device__ void prepare_row(const clifford_copy &copy, int64_t component, int64_
             }
             load_span(held, from, copy.from.stride[2], base, copy.n_inner, vectors);
         }
-        const int exponent = exponent_of(__reduce_max_sync(whole_warp, largest));
+        const int exponent = exponent_of(warp_max(largest));
         scale = scale_to_half(exponent);
         if (lane == 0) {
             copy.to.exponent[component * component_rows + row] = exponent;

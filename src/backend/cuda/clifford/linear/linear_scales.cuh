@@ -8,6 +8,7 @@
 
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
+#include "backend/cuda/warp_sum.h"
 
 namespace clifford_mma
 {
@@ -70,7 +71,7 @@ __device__ int largest_exponent(const int32_t *a, const int32_t *b, int64_t n_ro
     for (int64_t row = threadIdx.x; row < n_row; row += n_thread) {
         largest = max(largest, a[row] + b[row]);
     }
-    largest = __reduce_max_sync(0xffffffffu, largest);
+    largest = warp_max(largest);
     if (threadIdx.x % 32 == 0) {
         warps[threadIdx.x / 32] = largest;
     }

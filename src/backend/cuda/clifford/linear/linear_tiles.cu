@@ -9,6 +9,7 @@
 #include "backend/cuda/clifford/common/tiles.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
+#include "backend/cuda/warp_sum.h"
 
 #include <algorithm>
 
@@ -225,7 +226,7 @@ __device__ __forceinline__ void hold_rows(const clifford_rows_args &p, int compo
                 largest = max(largest, max(max(magnitude(v[r][i].x), magnitude(v[r][i].y)),
                                            max(magnitude(v[r][i].z), magnitude(v[r][i].w))));
             }
-            const int exponent = exponent_of(__reduce_max_sync(0xffffffffu, largest));
+            const int exponent = exponent_of(warp_max(largest));
             const float scale = scale_to_half(exponent);
 #pragma unroll
             for (int i = 0; i < pieces; i++) {

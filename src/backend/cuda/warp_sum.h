@@ -1,6 +1,6 @@
 // The sum and the largest over all lanes of a warp, for all of them: an instruction from sm_80 on.
-#ifndef TESS_CUDA_DECODE_WARP_SUM_H
-#define TESS_CUDA_DECODE_WARP_SUM_H
+#ifndef TESS_CUDA_WARP_SUM_H
+#define TESS_CUDA_WARP_SUM_H
 
 #include "backend/cuda/level.h"
 
@@ -17,7 +17,8 @@ __device__ __forceinline__ I warp_sum(I value)
 #endif
 }
 
-__device__ __forceinline__ int warp_max(int value)
+template <typename I>
+__device__ __forceinline__ I warp_max(I value)
 {
 #if TESS_CUDA_HAS_MATRIX
     return __reduce_max_sync(0xffffffffu, value);
