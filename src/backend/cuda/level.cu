@@ -2,12 +2,12 @@
 
 #include "backend/cuda/level.h"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 namespace
 {
@@ -74,7 +74,50 @@ const known_device &here()
     return one;
 }
 
+// What the driver was told of a kernel on a device.
+struct told_kernel {
+    const void *kernel;
+    int device;
+    size_t bytes;
+};
+
+constexpr size_t n_told = 1024; // more kernels than there are; behind the last, one is told again
+
+// Where a kernel is noted on a device, or may be; null where all places are taken.
+told_kernel *note_of(told_kernel *notes, const void *kernel, int device)
+{
+    const size_t first = (uintptr_t(kernel) >> 4) + size_t(device) * 31;
+    for (size_t i = 0; i < n_told; i++) {
+        told_kernel &one = notes[(first + i) % n_told];
+        if (one.kernel == nullptr || (one.kernel == kernel && one.device == device)) {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
 } // namespace
+
+cudaError_t tess_cuda_allow_shared(const void *kernel, size_t bytes)
+{
+    static std::mutex lock;
+    static told_kernel notes[n_told];
+    int device = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    const std::lock_guard<std::mutex> guard(lock);
+    told_kernel *note = note_of(notes, kernel, device);
+    if (note != nullptr && note->kernel != nullptr && note->bytes >= bytes) {
+        return cudaSuccess;
+    }
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+    if (error == cudaSuccess && note != nullptr) {
+        *note = {kernel, device, bytes};
+    }
+    return error;
+}
 
 tess_cuda_level tess_cuda_level_here()
 {

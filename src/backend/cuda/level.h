@@ -6,6 +6,8 @@
 #ifndef TESS_CUDA_LEVEL_H
 #define TESS_CUDA_LEVEL_H
 
+#include <cuda_runtime.h>
+
 #include <cstddef>
 
 // Device code only: matrix instructions of warps and asynchronous copies, from sm_80 on.
@@ -42,5 +44,9 @@ tess_cuda_level tess_cuda_level_here();
 // Shared memory that a block may have on the current device: 227 KiB with warpgroups, at most the
 // 163 KiB of sm_80 without, and 99 of most others.
 size_t tess_cuda_shared_bytes();
+
+// Lets a kernel have that much dynamic shared memory on the current device. The driver is told once
+// and again where more is wanted: telling takes as long as a launch.
+cudaError_t tess_cuda_allow_shared(const void *kernel, size_t bytes);
 
 #endif

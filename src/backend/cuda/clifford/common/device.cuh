@@ -264,10 +264,7 @@ __device__ __forceinline__ void let_next_start()
 // itself counts too.
 inline cudaError_t allow_shared(const void *function, size_t bytes)
 {
-    return bytes <= 32 * 1024
-               ? cudaSuccess
-               : cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      int(bytes));
+    return bytes <= 32 * 1024 ? cudaSuccess : tess_cuda_allow_shared(function, bytes);
 }
 
 // Starts kernel(args) with that much dynamic shared memory.

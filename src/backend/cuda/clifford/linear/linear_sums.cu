@@ -2,6 +2,7 @@
 // See linear_scales.cuh for the scales of rows. With warpgroups, or where there are none in tiles
 // that fit the shared memory of any GPU: f32 to all its bits, the rest is linear_tile_sums.cu's.
 
+#include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/wgmma.cuh"
 #include "backend/cuda/clifford/linear/linear_scales.cuh"
 
@@ -234,13 +235,8 @@ cudaError_t launch_sums(cudaStream_t stream, const clifford_sums_args &p)
     if (blocks > INT32_MAX) {
         return cudaErrorInvalidConfiguration;
     }
-    const cudaError_t error = cudaFuncSetAttribute(
-        sums_kernel<S, M, scaled>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    if (error != cudaSuccess) {
-        return error;
-    }
-    sums_kernel<S, M, scaled><<<unsigned(blocks), S::threads, S::shared_bytes, stream>>>(p);
-    return cudaGetLastError();
+    return clifford::launch(sums_kernel<S, M, scaled>, dim3(unsigned(blocks)), S::threads,
+                            S::shared_bytes, stream, p);
 }
 
 } // namespace

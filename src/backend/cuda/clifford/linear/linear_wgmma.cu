@@ -355,11 +355,6 @@ cudaError_t launch_groups(cudaStream_t stream, int32_t dtype, const clifford_row
     (void)cudaDeviceGetAttribute(&n_multiprocessor, cudaDevAttrMultiProcessorCount, device);
     const int n_cluster = n_multiprocessor / S::cluster;
     const dim3 grid(unsigned(S::cluster * (args.n_set < n_cluster ? args.n_set : n_cluster)));
-    const cudaError_t error = cudaFuncSetAttribute(
-        rows_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    if (error != cudaSuccess) {
-        return error;
-    }
     return clifford::launch_early(rows_kernel<T>, grid, groups_threads, S::shared_bytes, stream,
                                   args);
 }

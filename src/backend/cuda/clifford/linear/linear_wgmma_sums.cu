@@ -260,11 +260,6 @@ cudaError_t launch_group_sums(cudaStream_t stream, int32_t type, const clifford_
     if (blocks > INT32_MAX) {
         return cudaErrorInvalidConfiguration;
     }
-    const cudaError_t error = cudaFuncSetAttribute(
-        group_sums_kernel<M, scaled>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    if (error != cudaSuccess) {
-        return error;
-    }
     return clifford::launch_early(group_sums_kernel<M, scaled>, dim3(unsigned(blocks)), S::threads,
                                   S::shared_bytes, stream, args);
 }
