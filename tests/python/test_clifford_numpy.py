@@ -298,7 +298,7 @@ def test_self_check() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    for module in (tc, tc._algebra):
+    for module in (tc, tc._algebra, tc._algebra_maps, tc._algebra_tables):
         failed, tried = doctest.testmod(module)
         assert tried
         assert failed == 0
