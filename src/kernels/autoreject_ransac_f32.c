@@ -21,29 +21,47 @@ static inline v_f32 numbered(v_f32 sum, v_u32 number)
 
 // All 16 samples of n rows from one subset: 24 sums of 6 rows fill the registers.
 #define VECTORS 4
-#define START(k)                                                                                   \
-    v_f32 a##k = v_set1_f32(0), b##k = v_set1_f32(0), c##k = v_set1_f32(0), d##k = v_set1_f32(0);
 #define KEEP(k)                                                                                    \
     v_store_f32(out + (k)*out_row, numbered(a##k, number));                                        \
     v_store_f32(out + (k)*out_row + 4, numbered(b##k, number));                                    \
     v_store_f32(out + (k)*out_row + 8, numbered(c##k, number));                                    \
     v_store_f32(out + (k)*out_row + 12, numbered(d##k, number));
-#define ADD(k, weights, lane)                                                                      \
-    a##k = v_fma_lane_f32(weights, lane, x0, a##k);                                                \
-    b##k = v_fma_lane_f32(weights, lane, x1, b##k);                                                \
-    c##k = v_fma_lane_f32(weights, lane, x2, c##k);                                                \
-    d##k = v_fma_lane_f32(weights, lane, x3, d##k);
-#define ADD_4 ADD(0, w0, 0) ADD(1, w0, 1) ADD(2, w0, 2) ADD(3, w0, 3)
+#define FIRST(k, weights, lane, sum, x) v_f32 sum##k = v_mul_lane_f32(weights, lane, x);
+#define MORE(k, weights, lane, sum, x) sum##k = v_fma_lane_f32(weights, lane, x, sum##k);
+#define TERMS_4(X, sum, x)                                                                         \
+    X(0, w0, 0, sum, x) X(1, w0, 1, sum, x) X(2, w0, 2, sum, x) X(3, w0, 3, sum, x)
 // The last four of six weights, so that nothing past them is read.
-#define ADD_6                                                                                      \
-    const v_f32 w1 = v_load_f32(w + 2);                                                            \
-    ADD_4 ADD(4, w1, 2) ADD(5, w1, 3)
-#define STEP(n)                                                                                    \
-    const float *row = x + (size_t)from[i] * TILE;                                                 \
-    const v_f32 x0 = v_load_f32(row), x1 = v_load_f32(row + 4);                                    \
-    const v_f32 x2 = v_load_f32(row + 8), x3 = v_load_f32(row + 12);                               \
-    const v_f32 w0 = v_load_f32(w);                                                                \
-    ADD_##n
+#define TERMS_6(X, sum, x) TERMS_4(X, sum, x) X(4, w1, 2, sum, x) X(5, w1, 3, sum, x)
+#define WEIGHTS_4(type) type w0 = v_load_f32(w);
+#define WEIGHTS_6(type)                                                                            \
+    WEIGHTS_4(type)                                                                                \
+    type w1 = v_load_f32(w + 2);
+#define NOTHING
+// Samples of the next source are loaded as soon as those of this one are done with: a step's
+// products fill the queue, and loads behind them would come too late.
+#define STEP(n, X)                                                                                 \
+    TERMS_##n(X, a, x0) x0 = v_load_f32(row);                                                      \
+    TERMS_##n(X, b, x1) x1 = v_load_f32(row + 4);                                                  \
+    TERMS_##n(X, c, x2) x2 = v_load_f32(row + 8);                                                  \
+    TERMS_##n(X, d, x3) x3 = v_load_f32(row + 12);                                                 \
+    w += next;                                                                                     \
+    WEIGHTS_##n(NOTHING)
+#define SUM(n)                                                                                     \
+    const size_t last = n_from - 1;                                                                \
+    const float *row = x + (size_t)from[0] * TILE;                                                 \
+    v_f32 x0 = v_load_f32(row), x1 = v_load_f32(row + 4);                                          \
+    v_f32 x2 = v_load_f32(row + 8), x3 = v_load_f32(row + 12);                                     \
+    WEIGHTS_##n(v_f32) size_t next = last > 0 ? (n) : 0;                                           \
+    row = x + (size_t)from[last > 0] * TILE;                                                       \
+    STEP(n, FIRST)                                                                                 \
+    for (size_t i = 2; i <= last; i++) {                                                           \
+        row = x + (size_t)from[i] * TILE;                                                          \
+        STEP(n, MORE)                                                                              \
+    }                                                                                              \
+    if (last > 0) {                                                                                \
+        TERMS_##n(MORE, a, x0) TERMS_##n(MORE, b, x1) TERMS_##n(MORE, c, x2)                       \
+            TERMS_##n(MORE, d, x3)                                                                 \
+    }
 #else
 static inline v_f32 numbered(v_f32 sum, v_u32 number)
 {
@@ -52,12 +70,17 @@ static inline v_f32 numbered(v_f32 sum, v_u32 number)
 }
 
 #define VECTORS 1
-#define START(k) v_f32 a##k = v_set1_f32(0);
 #define KEEP(k) v_put_f32(out + (k)*out_row, TILE, numbered(a##k, number));
-#define ADD(k) a##k = v_fma_f32(v_set1_f32(w[k]), row, a##k);
-#define STEP(n)                                                                                    \
-    const v_f32 row = v_take_f32(x + (size_t)from[i] * TILE, TILE);                                \
-    ROWS_##n(ADD)
+#define FIRST(k) v_f32 a##k = v_mul_f32(v_set1_f32(w[k]), row);
+#define MORE(k) a##k = v_fma_f32(v_set1_f32(w[k]), row, a##k);
+#define SUM(n)                                                                                     \
+    v_f32 row = v_take_f32(x + (size_t)from[0] * TILE, TILE);                                      \
+    ROWS_##n(FIRST) for (size_t i = 1; i < n_from; i++)                                            \
+    {                                                                                              \
+        w += (n);                                                                                  \
+        row = v_take_f32(x + (size_t)from[i] * TILE, TILE);                                        \
+        ROWS_##n(MORE)                                                                             \
+    }
 #endif
 
 #define PREDICT(n)                                                                                 \
@@ -65,10 +88,7 @@ static inline v_f32 numbered(v_f32 sum, v_u32 number)
                                    size_t n_from, v_u32 number, const float *restrict x,           \
                                    float *restrict out, size_t out_row)                            \
     {                                                                                              \
-        ROWS_##n(START);                                                                           \
-        for (size_t i = 0; i < n_from; i++, w += (n)) {                                            \
-            STEP(n)                                                                                \
-        }                                                                                          \
+        SUM(n)                                                                                     \
         ROWS_##n(KEEP)                                                                             \
     }
 
@@ -132,8 +152,8 @@ void TESS_KFN(ransac_middle)(float *restrict x, float *restrict middle)
 // Items go on side by side, since each waits for its own last product.
 #define ROWS_8(X) ROWS_6(X) X(6) X(7)
 #define EXACT_TAKE(m)                                                                              \
-    const double *restrict w##m = item[(m) < n_item ? (m) : 0].w;                                  \
-    const double *restrict x##m = item[(m) < n_item ? (m) : 0].x;
+    const double *restrict w##m = w + item[(m) < n_item ? (m) : 0].w;                              \
+    const double *restrict x##m = x + item[(m) < n_item ? (m) : 0].x;
 
 #ifdef V_HAS_LANES
 // Two weights of a load: it is loads that this waits for.
@@ -172,11 +192,12 @@ void TESS_KFN(ransac_middle)(float *restrict x, float *restrict middle)
 
 #define EXACT_KEEP(m)                                                                              \
     if ((m) < n_item) {                                                                            \
-        *item[m].to = EXACT_SUM(m);                                                                \
+        out[item[m].to] = EXACT_SUM(m);                                                            \
     }
 #define EXACT(n)                                                                                   \
     static inline void exact_##n(const tess_ransac_item *restrict item, size_t n_item,             \
-                                 const int32_t *restrict from, size_t n_from)                      \
+                                 const double *restrict w, const int32_t *restrict from,           \
+                                 size_t n_from, const double *restrict x, double *restrict out)    \
     {                                                                                              \
         ROWS_##n(EXACT_START) EXACT_LOOP(n) ROWS_##n(EXACT_KEEP)                                   \
     }
@@ -185,14 +206,15 @@ EXACT(4)
 EXACT(8)
 
 void TESS_KFN(ransac_exact)(const tess_ransac_item *restrict item, size_t n_item,
-                            const int32_t *restrict from, size_t n_from)
+                            const double *restrict w, const int32_t *restrict from, size_t n_from,
+                            const double *restrict x, double *restrict out)
 {
-    for (; n_item > 8; n_item -= 8, item += 8) {
-        exact_8(item, 8, from, n_from);
+    for (; n_item >= 8; n_item -= 8, item += 8) {
+        exact_8(item, 8, w, from, n_from, x, out);
     }
     if (n_item > 4) {
-        exact_8(item, n_item, from, n_from);
-    } else {
-        exact_4(item, n_item, from, n_from);
+        exact_8(item, n_item, w, from, n_from, x, out);
+    } else if (n_item > 0) {
+        exact_4(item, n_item, w, from, n_from, x, out);
     }
 }

@@ -198,15 +198,14 @@ static void single_predictions_match_reference(check *t)
             from[i] = (int32_t)(check_random(t) % N_CHAN);
         }
         for (size_t m = 0; m < n_item; m++) {
-            item[m] = (tess_ransac_item){w + check_random(t) % MOST * (MOST - n_from),
-                                         x + check_random(t) % TILE, want + m};
+            const uint32_t to = (uint32_t)((m + n_item / 2) % n_item);
+            item[m] = (tess_ransac_item){.w = (uint32_t)(check_random(t) % MOST * (MOST - n_from)),
+                                         .x = (uint32_t)(check_random(t) % TILE),
+                                         .to = to};
         }
-        t->ref->ransac_exact(item, n_item, from, n_from);
-        for (size_t m = 0; m < n_item; m++) {
-            item[m].to = got + m;
-        }
+        t->ref->ransac_exact(item, n_item, w, from, n_from, x, want);
         got[n_item] = 77;
-        t->isa->ransac_exact(item, n_item, from, n_from);
+        t->isa->ransac_exact(item, n_item, w, from, n_from, x, got);
         CHECK(t, memcmp(got, want, n_item * sizeof *got) == 0 && got[n_item] == 77,
               "%zu items of %zu products: bits differ from the reference", n_item, n_from);
     }

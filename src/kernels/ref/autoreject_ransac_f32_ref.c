@@ -14,8 +14,9 @@ void TESS_KFN(ransac_predict_f32)(const float *restrict w, size_t n_row,
     for (size_t k = 0; k < n_row; k++) {
         for (size_t r = 0; r < n_resample; r++) {
             for (size_t t = 0; t < TILE; t++) {
-                float sum = 0;
-                for (size_t i = r * n_from; i < (r + 1) * n_from; i++) {
+                const size_t first = r * n_from;
+                float sum = w[first * n_row + k] * x[(size_t)from[first] * TILE + t];
+                for (size_t i = first + 1; i < first + n_from; i++) {
                     sum = fmaf(w[i * n_row + k], x[(size_t)from[i] * TILE + t], sum);
                 }
                 uint32_t bits;
@@ -50,13 +51,14 @@ void TESS_KFN(ransac_middle)(float *restrict x, float *restrict middle)
 }
 
 void TESS_KFN(ransac_exact)(const tess_ransac_item *restrict item, size_t n_item,
-                            const int32_t *restrict from, size_t n_from)
+                            const double *restrict w, const int32_t *restrict from, size_t n_from,
+                            const double *restrict x, double *restrict out)
 {
     for (size_t m = 0; m < n_item; m++) {
         double sum = 0;
         for (size_t i = 0; i < n_from; i++) {
-            sum = fma(item[m].w[i], item[m].x[(size_t)from[i] * TILE], sum);
+            sum = fma(w[item[m].w + i], x[item[m].x + (size_t)from[i] * TILE], sum);
         }
-        *item[m].to = sum;
+        out[item[m].to] = sum;
     }
 }

@@ -13,6 +13,7 @@
 #define V_HAS_ROW_SUMS 1
 #define V_REGISTERS 32
 
+#define v_mul_lane_f32(x, lane, b) vmulq_laneq_f32(b, x, lane)
 #define v_fma_lane_f32(x, lane, b, c) vfmaq_laneq_f32(c, b, x, lane)
 #define v_fma_lane_f64(x, lane, b, c) vfmaq_laneq_f64(c, b, x, lane)
 #define v_load_first_f64(p) vcombine_f64(vld1_f64(p), vdup_n_f64(0))

@@ -4,10 +4,11 @@
 // times C / 4 products, and 480 minima and maxima for their median. In f64 a Neoverse N1 does four
 // of either in a cycle and takes 345, 466 and 701 cycles for 32, 64 and 128 channels. By way of f32
 // (ransac_quick.c) it does eight of them, and two predictions in f64 besides, whose every product
-// is a cycle of loads: 136, 202 and 334 cycles, of which it reaches 50, 55 and 59 % (273, 364 and
-// 569 cycles). What is missing most are the weights of the two: each row is used about once, and
-// comes from the second cache. Fetching them ahead gained nothing. The original takes 3300, 3900
-// and 5700 cycles.
+// takes a load of a sample and half a load of weights. 556 / 8 cycles of comparisons, 50 C / 32 of
+// products in f32 and 3 C / 8 of loads make 132, 194 and 318. It reaches 250, 330 and 510. By
+// itself the product in f32 is at 93 % of its peak with 128 channels, the network at 83 %, and a
+// product in f64 takes 1.1 cycles instead of 0.75, 1.3 where the weights come from the second
+// cache; fetching these ahead gained nothing. The original takes 3200, 3900 and 4700 cycles.
 #include "stage/autoreject_ransac.h"
 
 #include "backend/cpu/autoreject/ransac_quick.h"
@@ -26,6 +27,9 @@ enum { ROW_STEP = 4 };
 // for many threads.
 enum { TILED_BYTES = 4 << 20, LEAST_TILED = 8 };
 
+// Such a part of the channels and tiles without help of f32 takes as long as it saves.
+enum { MANY_SHARE = 8 };
+
 typedef struct ransac_job {
     tess_context *ctx;
     const tess_kernels *kernels;
@@ -38,6 +42,7 @@ typedef struct ransac_job {
     double *tiles;       // [n_tiled][n_tile][n_chan][16]
     double *predictions; // of each worker: [12][n_resample][16]
     bool is_quick;
+    _Atomic int64_t n_many; // channels and tiles of which f32 told nothing
     tess_ransac_quick quick;
     float *narrow;  // [n_tiled][n_tile][n_chan][16]
     float *largest; // [n_tiled][n_tile][16]
@@ -142,7 +147,7 @@ static void sum_tiles(const ransac_job *job, ransac_rows *rows)
     }
 }
 
-static void sum_tiles_quickly(const ransac_job *job, int64_t tiled, ransac_rows *rows)
+static void sum_tiles_quickly(ransac_job *job, int64_t tiled, ransac_rows *rows)
 {
     const int64_t tile_items = job->args->n_chan * TILE, first = tiled * job->n_tile;
     double medians[ROWS][TESS_QUICK_TILES][TILE];
@@ -153,9 +158,9 @@ static void sum_tiles_quickly(const ransac_job *job, int64_t tiled, ransac_rows 
                                          .narrow = job->narrow + (first + tile) * tile_items,
                                          .largest = job->largest + (first + tile) * TILE,
                                          .n = n,
-                                         .n_next = left - n < n ? left - n : n};
-        tess_ransac_quick_medians(&job->quick, tiles, rows->first, rows->n_row,
-                                  (float *)rows->predictions, medians);
+                                         .is_last = n == left};
+        job->n_many += tess_ransac_quick_medians(&job->quick, tiles, rows->first, rows->n_row,
+                                                 (float *)rows->predictions, medians);
         for (int64_t k = 0; k < rows->n_chan; k++) {
             for (int64_t i = 0; i < tiles.n; i++) {
                 job->kernels->ransac_sums(tiles.x + i * tile_items + (rows->first + k) * TILE,
@@ -167,7 +172,7 @@ static void sum_tiles_quickly(const ransac_job *job, int64_t tiled, ransac_rows 
 
 static tess_status ransac_block(void *arg, int64_t block, int32_t worker)
 {
-    const ransac_job *job = arg;
+    ransac_job *job = arg;
     const tess_stage_autoreject_ransac *a = job->args;
     TESS_TRY(tess_context_check_cancel(job->ctx));
     const int64_t tiled = block / job->n_group, group = block % job->n_group;
@@ -236,11 +241,19 @@ static void divide_room(ransac_job *job, const ransac_room *room, int64_t n_tile
     }
 }
 
+// Where f32 tells little, as of samples far from 0 that hardly differ, what follows is made in f64
+// alone.
 static tess_status correlate_tiled(ransac_job *job, int64_t n_tiled)
 {
     tess_pool *pool = job->ctx->pool;
     TESS_TRY(tess_parallel_for(pool, n_tiled, tile_epoch, job));
-    return tess_parallel_for(pool, n_tiled * job->n_group, ransac_block, job);
+    TESS_TRY(tess_parallel_for(pool, n_tiled * job->n_group, ransac_block, job));
+    if (!job->is_quick || job->n_many < n_tiled * job->n_tile * job->args->n_chan / MANY_SHARE) {
+        job->n_many = 0;
+        return TESS_OK;
+    }
+    job->is_quick = false;
+    return tess_parallel_for(pool, job->n_group, pack_group, job);
 }
 
 tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *args)
@@ -269,9 +282,12 @@ tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *
     }
     divide_room(&job, &room, n_tiled);
     tess_status status = tess_parallel_for(ctx->pool, job.n_group, pack_group, &job);
-    for (; status == TESS_OK && job.first < a->n_epoch; job.first += n_tiled) {
+    // A few epochs first, which tell whether f32 helps.
+    int64_t n = n_tiled < LEAST_TILED ? n_tiled : LEAST_TILED;
+    for (; status == TESS_OK && job.first < a->n_epoch; job.first += n, n = n_tiled) {
         const int64_t left = a->n_epoch - job.first;
-        status = correlate_tiled(&job, left < n_tiled ? left : n_tiled);
+        n = left < n ? left : n;
+        status = correlate_tiled(&job, n);
     }
     tess_heap_free(&ctx->heap, job.w, bytes, TESS_TAG_SCRATCH);
     return status;

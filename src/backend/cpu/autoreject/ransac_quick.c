@@ -18,21 +18,12 @@ enum { LINE = 8 };
 
 #define NUMBER_REACH TESS_QUICK_NUMBER_REACH
 
-// Exact predictions of a few tiles wait until all are known. Then they are made subset by subset:
-// its weights and the samples stay near.
-enum { MOST = ROWS * TILES * TILE * 2 };
-
 typedef struct quick_run {
     const tess_ransac_quick *q;
     tess_ransac_tiles tiles;
     int64_t first; // channel of the group
     int64_t n_row;
-    double pairs[ROWS][TILES][TILE][2];
-    int32_t n;
-    int32_t n_of[N_SUBSET]; // items of each subset
-    uint8_t subset[MOST];
-    uint16_t place[MOST]; // in pairs
-    tess_ransac_item sorted[MOST];
+    tess_ransac_middles middles;
 } quick_run;
 
 // Measured on NEON alone. With vectors of 64 bytes the exact predictions take as long as f32 saves.
@@ -106,60 +97,31 @@ void tess_ransac_quick_narrow(const double *x, int64_t n_chan, float *narrow, fl
     }
 }
 
-static inline void add(quick_run *run, float numbered, const double *to)
+static inline uint32_t number_of(float numbered)
 {
     uint32_t bits;
     memcpy(&bits, &numbered, sizeof bits);
-    run->subset[run->n] = bits & NUMBERS;
-    run->place[run->n++] = (uint16_t)(to - &run->pairs[0][0][0][0]);
-    run->n_of[bits & NUMBERS]++;
+    return bits & NUMBERS;
 }
 
-static void make_exact(quick_run *run)
-{
-    const tess_stage_autoreject_ransac *a = run->q->args;
-    const double *w = run->q->exact + run->first * N_SUBSET * a->n_from;
-    int32_t end[N_SUBSET], n = 0;
-    for (int64_t r = 0; r < N_SUBSET; r++) {
-        end[r] = n;
-        n += run->n_of[r];
-    }
-    for (int32_t i = 0; i < run->n; i++) {
-        const int64_t r = run->subset[i], place = run->place[i];
-        const int64_t t = place / 2 % TILE, tile = place / (2 * TILE) % TILES;
-        const int64_t k = place / (2 * TILE * TILES);
-        run->sorted[end[r]++] = (tess_ransac_item){.w = w + (r * run->n_row + k) * a->n_from,
-                                                   .x = run->tiles.x + tile * a->n_chan * TILE + t,
-                                                   .to = &run->pairs[0][0][0][0] + place};
-    }
-    for (int64_t r = 0; r < N_SUBSET; r++) {
-        if (run->n_of[r] > 0) {
-            run->q->kernels->ransac_exact(run->sorted + end[r] - run->n_of[r], (size_t)run->n_of[r],
-                                          a->from + r * a->n_from, (size_t)a->n_from);
-        }
-    }
-}
-
-// The middle two of a channel's samples, pairs[16][2]; those that are far enough from their
-// neighbours follow later.
-static void take_row(quick_run *run, tess_ransac_tiles tile, int64_t k, float *p,
-                     double pairs[TILE][2])
+// The middle two of a channel's samples: those that are far enough from their neighbours.
+static void take_row(quick_run *run, int64_t tile, int64_t k, float *p)
 {
     const tess_ransac_quick *q = run->q;
     const int64_t n_from = q->args->n_from;
+    const float *largest = run->tiles.largest + tile * TILE;
     const float n = (float)(n_from + 3), spread = q->spread[run->first + k];
     // A little more than the bound, and what underflows.
     const float per_sample = 1.01F * 0x1p-23F * n * spread, least = n * 0x1p-124F * (1 + spread);
-    tess_ransac_unsure u = {.w = q->exact + (run->first * N_SUBSET + k) * n_from,
-                            .w_step = run->n_row * n_from,
-                            .x = tile.x,
-                            .p = p};
     float middle[4][TILE];
     int32_t is_sure[TILE];
+    tess_ransac_unsure u = {.p = p, .middle = middle[0]};
+    u.item = (tess_ransac_item){.w = (uint32_t)(k * n_from),
+                                .x = (uint32_t)(tile * q->args->n_chan * TILE),
+                                .to = (uint32_t)((k * TILES + tile) * TILE * 2)};
     q->kernels->ransac_middle(p, middle[0]);
-    u.middle = middle[0];
     for (int64_t t = 0; t < TILE; t++) {
-        const float sums = per_sample * tile.largest[t] + least;
+        const float sums = per_sample * largest[t] + least;
         const float before = middle[0][t], low = middle[1][t];
         const float high = middle[2][t], behind = middle[3][t];
         const float below = sums + NUMBER_REACH * (fabsf(before) + fabsf(low));
@@ -167,66 +129,88 @@ static void take_row(quick_run *run, tess_ransac_tiles tile, int64_t k, float *p
         is_sure[t] = (low - before > below) & (behind - high > above);
         u.reach[t] = sums;
     }
-    for (int32_t t = 0; t < TILE; t++) {
+    tess_ransac_item item = u.item;
+    double *pair = run->middles.values + item.to;
+    for (int32_t t = 0; t < TILE; t++, item.x++, item.to += 2, pair += 2) {
         if (is_sure[t]) {
-            add(run, middle[1][t], &pairs[t][0]);
-            add(run, middle[2][t], &pairs[t][1]);
-        } else if (tile.largest[t] > 0) {
+            tess_ransac_item second = item;
+            second.to++;
+            tess_ransac_items_add(&run->middles.items, number_of(middle[1][t]), item);
+            tess_ransac_items_add(&run->middles.items, number_of(middle[2][t]), second);
+        } else if (largest[t] > 0) {
             u.at[u.n++] = t;
         } else {
-            pairs[t][0] = pairs[t][1] = 0;
+            pair[0] = pair[1] = 0;
         }
     }
     if (u.n > 0) {
-        tess_ransac_settle(q, &u, pairs);
+        tess_ransac_unsure_add(&run->middles, &u);
     }
 }
 
-// One of n_part parts of the tiles that follow: their rows are read in no order, so that the
-// hardware does not see them coming.
-static void fetch(tess_ransac_tiles tiles, int64_t n_chan, int64_t part, int64_t n_part)
+// One of n_part parts of the tile that follows: its rows are read in no order, so that the hardware
+// does not see them coming.
+static void fetch(const quick_run *run, int64_t tile, int64_t part)
 {
-    const int64_t n = tiles.n_next * n_chan, end = (part + 1) * n / n_part;
-    for (int64_t c = tiles.n * n_chan + part * n / n_part; c < tiles.n * n_chan + end; c++) {
-        __builtin_prefetch(tiles.narrow + c * TILE, 0, 2);
-        __builtin_prefetch(tiles.x + c * TILE, 0, 2);
-        __builtin_prefetch(tiles.x + c * TILE + LINE, 0, 2);
+    const tess_ransac_tiles *tiles = &run->tiles;
+    const int64_t n = run->q->args->n_chan, first = (tile + 1) * n;
+    if (tile + 1 == tiles->n && tiles->is_last) {
+        return;
+    }
+    for (int64_t c = first + part * n / run->n_row; c < first + (part + 1) * n / run->n_row; c++) {
+        __builtin_prefetch(tiles->narrow + c * TILE, 0, 2);
+        __builtin_prefetch(tiles->x + c * TILE, 0, 2);
+        __builtin_prefetch(tiles->x + c * TILE + LINE, 0, 2);
     }
 }
 
-void tess_ransac_quick_medians(const tess_ransac_quick *q, tess_ransac_tiles tiles, int64_t first,
-                               int64_t n_row, float *predictions, double medians[ROWS][TILES][TILE])
+static void take_tile(quick_run *run, int64_t tile, float *predictions)
+{
+    const tess_ransac_quick *q = run->q;
+    const tess_stage_autoreject_ransac *a = q->args;
+    const int64_t n_unit = unit_rows(run->n_row), n_chan = a->n_chan - run->first;
+    for (int64_t unit = 0; unit < run->n_row; unit += n_unit) {
+        q->kernels->ransac_predict_f32(q->w + (run->first + unit) * N_SUBSET * a->n_from,
+                                       (size_t)n_unit, a->from, (size_t)a->n_from, N_SUBSET,
+                                       run->tiles.narrow + tile * a->n_chan * TILE, predictions);
+        for (int64_t k = unit; k < unit + n_unit && k < n_chan; k++) {
+            fetch(run, tile, k);
+            take_row(run, tile, k, predictions + (k - unit) * N_SUBSET * TILE);
+        }
+    }
+    tess_ransac_items_make_all(&run->middles.items, false);
+}
+
+int64_t tess_ransac_quick_medians(const tess_ransac_quick *q, tess_ransac_tiles tiles,
+                                  int64_t first, int64_t n_row, float *predictions,
+                                  double medians[ROWS][TILES][TILE])
 {
     const tess_stage_autoreject_ransac *a = q->args;
-    const int64_t n_unit = unit_rows(n_row), n_chan = a->n_chan - first;
     quick_run run;
     run.q = q;
     run.tiles = tiles;
     run.first = first;
     run.n_row = n_row;
-    run.n = 0;
-    memset(run.n_of, 0, sizeof run.n_of);
+    tess_ransac_middles *m = &run.middles;
+    m->items.kernels = q->kernels;
+    m->items.args = a;
+    m->items.w = q->exact + first * N_SUBSET * a->n_from;
+    m->items.w_step = n_row * a->n_from;
+    m->items.x = tiles.x;
+    m->items.values = m->values;
+    memset(m->items.n, 0, sizeof m->items.n);
+    m->n_many = 0;
+    m->n_used = 0;
+    m->n_waiting = 0;
     for (int64_t i = 0; i < tiles.n; i++) {
-        const tess_ransac_tiles tile = {.x = tiles.x + i * a->n_chan * TILE,
-                                        .narrow = tiles.narrow + i * a->n_chan * TILE,
-                                        .largest = tiles.largest + i * TILE};
-        for (int64_t unit = 0; unit < n_row; unit += n_unit) {
-            q->kernels->ransac_predict_f32(q->w + (first + unit) * N_SUBSET * a->n_from,
-                                           (size_t)n_unit, a->from, (size_t)a->n_from, N_SUBSET,
-                                           tile.narrow, predictions);
-            for (int64_t k = unit; k < unit + n_unit && k < n_chan; k++) {
-                fetch(tiles, a->n_chan, i * n_row + k, tiles.n * n_row);
-                take_row(&run, tile, k, predictions + (k - unit) * N_SUBSET * TILE,
-                         run.pairs[k][i]);
-            }
+        take_tile(&run, i, predictions);
+    }
+    tess_ransac_middles_finish(m);
+    for (int64_t k = 0; k < n_row && k < a->n_chan - first; k++) {
+        for (int64_t t = 0; t < tiles.n * TILE; t++) {
+            const double *pair = m->values + (k * TILES * TILE + t) * 2;
+            medians[k][t / TILE][t % TILE] = (pair[0] + pair[1]) * 0.5;
         }
     }
-    make_exact(&run);
-    for (int64_t k = 0; k < n_row && k < n_chan; k++) {
-        for (int64_t i = 0; i < tiles.n; i++) {
-            for (int64_t t = 0; t < TILE; t++) {
-                medians[k][i][t] = (run.pairs[k][i][t][0] + run.pairs[k][i][t][1]) * 0.5;
-            }
-        }
-    }
+    return m->n_many;
 }

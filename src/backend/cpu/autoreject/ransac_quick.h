@@ -3,13 +3,10 @@
 #ifndef TESS_CPU_AUTOREJECT_RANSAC_QUICK_H
 #define TESS_CPU_AUTOREJECT_RANSAC_QUICK_H
 
-#include "kernels/kernels.h"
-#include "stage/autoreject_ransac.h"
+#include "backend/cpu/autoreject/ransac_items.h"
 
-#include <stdbool.h>
-
-// Subsets, and tiles that are gone through together.
-enum { TESS_QUICK_SUBSETS = 50, TESS_QUICK_TILES = 2 };
+// Tiles that are gone through together.
+enum { TESS_QUICK_TILES = 8 };
 
 typedef struct tess_ransac_quick {
     const tess_kernels *kernels;
@@ -26,7 +23,7 @@ typedef struct tess_ransac_tiles {
     const float *narrow;  // the same
     const float *largest; // [n][16] magnitudes over the channels
     int64_t n;
-    int64_t n_next; // that follow: they are brought nearer meanwhile
+    bool is_last; // else another follows, and is brought nearer meanwhile
 } tess_ransac_tiles;
 
 bool tess_ransac_is_quick(const tess_kernels *kernels, const tess_stage_autoreject_ransac *args);
@@ -38,31 +35,55 @@ void tess_ransac_quick_pack(const tess_ransac_quick *q, int64_t first, int64_t e
 void tess_ransac_quick_narrow(const double *x, int64_t n_chan, float *narrow, float *largest);
 
 // medians[k][tile][16] of the channels first + k of a group of n_row; predictions is room for
-// [6][50][16].
-void tess_ransac_quick_medians(
-    const tess_ransac_quick *q, tess_ransac_tiles tiles, int64_t first, int64_t n_row,
-    float *predictions, double medians[TESS_RANSAC_ROWS][TESS_QUICK_TILES][TESS_RANSAC_TILE]);
+// [6][50][16]. Returns of how many channels and tiles f32 told nothing, so that they took longer.
+int64_t
+tess_ransac_quick_medians(const tess_ransac_quick *q, tess_ransac_tiles tiles, int64_t first,
+                          int64_t n_row, float *predictions,
+                          double medians[TESS_RANSAC_ROWS][TESS_QUICK_TILES][TESS_RANSAC_TILE]);
 
 // What a subset's number in the last bits may add to a prediction, of its magnitude: something over
 // 2^-17, for what rounding the bounds may lose.
 #define TESS_QUICK_NUMBER_REACH 8e-6F
 
+// The middle two of each sample of a group's rows and tiles, and room for further predictions of
+// samples in which more than two may be in the middle.
+enum {
+    TESS_QUICK_PAIRS = TESS_RANSAC_ROWS * TESS_QUICK_TILES * TESS_RANSAC_TILE * 2,
+    TESS_QUICK_ROOM = 1024
+};
+
+typedef struct tess_ransac_waiting {
+    uint32_t pair;
+    int32_t first; // of its predictions in the room
+    int32_t n;
+    int32_t n_below; // others that are surely smaller
+} tess_ransac_waiting;
+
+typedef struct tess_ransac_middles {
+    tess_ransac_items items;
+    double values[TESS_QUICK_PAIRS + TESS_QUICK_ROOM];
+    int64_t n_many; // rows of tiles in which all predictions were made in f64
+    int32_t n_used; // of the room
+    int32_t n_waiting;
+    tess_ransac_waiting waiting[TESS_QUICK_ROOM / 2];
+} tess_ransac_middles;
+
 // ransac_unsure.c
 //
-// The middle two predictions of some samples of a row, where more of them than two may be:
-// p[50][16] are those in f32 in any order, middle[4][16] their middle four.
+// Samples of a row in which more than two predictions may be in the middle: p[50][16] are those in
+// f32 in any order, middle[4][16] their middle four.
 typedef struct tess_ransac_unsure {
-    const double *w; // of the row and subset 0; those of the next are w_step further on
-    int64_t w_step;
-    const double *x; // the tile
     const float *p;
     const float *middle;
+    tess_ransac_item item;         // of sample 0 and the smaller of its middle two
     float reach[TESS_RANSAC_TILE]; // twice what rounding may do to a sum
     int32_t n;
     int32_t at[TESS_RANSAC_TILE]; // samples
 } tess_ransac_unsure;
 
-void tess_ransac_settle(const tess_ransac_quick *q, const tess_ransac_unsure *u,
-                        double pairs[TESS_RANSAC_TILE][2]);
+void tess_ransac_unsure_add(tess_ransac_middles *m, const tess_ransac_unsure *u);
+
+// All that waits.
+void tess_ransac_middles_finish(tess_ransac_middles *m);
 
 #endif
