@@ -3,8 +3,18 @@
 #include "kernels/isa.h"
 #include "kernels/simd/vec.h"
 
-// Inputs that are copied at a time, two vectors of each, so that their rows may lie pages apart.
+// Inputs that are copied at a time, a few vectors of each, so that their rows may lie pages apart.
 enum { MIX_INPUTS = 128 };
+
+#ifdef V_HAS_LANES
+// Five rows by four vectors: a weight is an operand as it was loaded, where spreading it over a
+// vector would take the place of a product, and short vectors make use of it together.
+#define VECTORS 4
+#define PARTS(X, k) X(a, 0, k) X(b, 1, k) X(c, 2, k) X(d, 3, k)
+#else
+#define VECTORS 2
+#define PARTS(X, k) X(a, 0, k) X(b, 1, k)
+#endif
 
 typedef struct mix_block {
     const double *w;
@@ -15,8 +25,9 @@ typedef struct mix_block {
     size_t n;    // inputs in the block
     size_t left; // columns from here on, at least 1
     int is_first;
-    size_t column[MIX_INPUTS]; // of w
-    double x[MIX_INPUTS * 2 * V_MAX_BYTES / sizeof(double)];
+    // Of w, and what is read ahead of.
+    size_t column[MIX_INPUTS + 1];
+    double x[(MIX_INPUTS + 1) * VECTORS * V_MAX_BYTES / sizeof(double)];
 } mix_block;
 
 static inline size_t minus(size_t a, size_t b)
@@ -28,7 +39,7 @@ static inline size_t minus(size_t a, size_t b)
 static inline void fetch_next(const double *x, size_t left)
 {
     const size_t step = v_len_f64();
-    for (size_t i = 2 * step; i < 4 * step && i < left; i += 8) {
+    for (size_t i = VECTORS * step; i < 2 * VECTORS * step && i < left; i += 8) {
         __builtin_prefetch(x + i, 0, 3);
     }
 }
@@ -41,60 +52,90 @@ static inline double *out_row(const mix_block *b, size_t row)
 #define ROWS_1(X) X(0)
 #define ROWS_2(X) ROWS_1(X) X(1)
 #define ROWS_4(X) ROWS_2(X) X(2) X(3)
-#define ROWS_6(X) ROWS_4(X) X(4) X(5)
+#define ROWS_5(X) ROWS_4(X) X(4)
+#define ROWS_6(X) ROWS_5(X) X(5)
 #define ROWS_12(X) ROWS_6(X) X(6) X(7) X(8) X(9) X(10) X(11)
 
 // Every sum runs over the inputs in order, one fused step each: neither the blocking nor the ISA
 // shows in it.
+#define START_PART(sum, i, k)                                                                      \
+    v_f64 sum##k =                                                                                 \
+        m->is_first ? v_set1_f64(0) : v_take_f64(out##k + (i)*step, minus(m->left, (i)*step));
 #define START(k)                                                                                   \
-    double *const out##k = out_row(b, row + (k));                                                  \
-    fetch_next(out##k, b->left);                                                                   \
-    v_f64 a##k = b->is_first ? v_set1_f64(0) : v_take_f64(out##k, b->left);                        \
-    v_f64 c##k = b->is_first ? v_set1_f64(0) : v_take_f64(out##k + step, minus(b->left, step));
+    double *const out##k = out_row(m, row + (k));                                                  \
+    fetch_next(out##k, m->left);                                                                   \
+    PARTS(START_PART, k)
+#define KEEP_PART(sum, i, k) v_put_f64(out##k + (i)*step, minus(m->left, (i)*step), sum##k);
+#define KEEP(k) PARTS(KEEP_PART, k)
+
+#ifdef V_HAS_LANES
+#define TAKE_WEIGHT(k) v_f64 w##k = v_load_first_f64(w + (k)*m->w_stride);
+#define NEXT_WEIGHT(k) w##k = v_load_first_f64(w + (k)*m->w_stride);
+#define TERM_0(k) a##k = v_fma_lane_f64(w##k, 0, x0, a##k);
+#define TERM_1(k) b##k = v_fma_lane_f64(w##k, 0, x1, b##k);
+#define TERM_2(k) c##k = v_fma_lane_f64(w##k, 0, x2, c##k);
+#define TERM_3(k) d##k = v_fma_lane_f64(w##k, 0, x3, d##k);
+// The next input is loaded as soon as this one is done with: loads behind its products, which fill
+// the queue, would come too late.
+#define SUM(n_row)                                                                                 \
+    const double *x = m->x, *w = first + m->column[0];                                             \
+    v_f64 x0 = v_load_f64(x), x1 = v_load_f64(x + step);                                           \
+    v_f64 x2 = v_load_f64(x + 2 * step), x3 = v_load_f64(x + 3 * step);                            \
+    ROWS_##n_row(TAKE_WEIGHT) for (size_t i = 1; i <= m->n; i++)                                   \
+    {                                                                                              \
+        x += VECTORS * step;                                                                       \
+        w = first + m->column[i];                                                                  \
+        ROWS_##n_row(TERM_0) x0 = v_load_f64(x);                                                   \
+        ROWS_##n_row(TERM_1) x1 = v_load_f64(x + step);                                            \
+        ROWS_##n_row(TERM_2) x2 = v_load_f64(x + 2 * step);                                        \
+        ROWS_##n_row(TERM_3) x3 = v_load_f64(x + 3 * step);                                        \
+        ROWS_##n_row(NEXT_WEIGHT)                                                                  \
+    }
+#else
 #define ADD(k)                                                                                     \
-    const v_f64 w##k = v_set1_f64(w[(k)*b->w_stride]);                                             \
+    const v_f64 w##k = v_set1_f64(w[(k)*m->w_stride]);                                             \
     a##k = v_fma_f64(w##k, x0, a##k);                                                              \
-    c##k = v_fma_f64(w##k, x1, c##k);
-#define KEEP(k)                                                                                    \
-    v_put_f64(out##k, b->left, a##k);                                                              \
-    v_put_f64(out##k + step, minus(b->left, step), c##k);
+    b##k = v_fma_f64(w##k, x1, b##k);
+#define SUM(n_row)                                                                                 \
+    for (size_t i = 0; i < m->n; i++) {                                                            \
+        const double *w = first + m->column[i];                                                    \
+        const v_f64 x0 = v_load_f64(m->x + i * VECTORS * step);                                    \
+        const v_f64 x1 = v_load_f64(m->x + (i * VECTORS + 1) * step);                              \
+        ROWS_##n_row(ADD)                                                                          \
+    }
+#endif
 
 #define MIX_ROWS(n_row)                                                                            \
-    static void mix_##n_row(const mix_block *b, size_t row)                                        \
+    static void mix_##n_row(const mix_block *m, size_t row)                                        \
     {                                                                                              \
         const size_t step = v_len_f64();                                                           \
-        ROWS_##n_row(START);                                                                       \
-        const double *first = b->w + row * b->w_stride;                                            \
-        for (size_t i = 0; i < b->n; i++) {                                                        \
-            const double *w = first + b->column[i];                                                \
-            const v_f64 x0 = v_load_f64(b->x + i * 2 * step);                                      \
-            const v_f64 x1 = v_load_f64(b->x + (i * 2 + 1) * step);                                \
-            ROWS_##n_row(ADD)                                                                      \
-        }                                                                                          \
-        ROWS_##n_row(KEEP)                                                                         \
+        const double *first = m->w + row * m->w_stride;                                            \
+        ROWS_##n_row(START) SUM(n_row) ROWS_##n_row(KEEP)                                          \
     }
 
 MIX_ROWS(1)
 MIX_ROWS(2)
 MIX_ROWS(4)
-#if V_REGISTERS >= 32
+#ifdef V_HAS_LANES
+MIX_ROWS(5)
+#define MOST_ROWS 5
+#define MIX_MOST mix_5
+#elif V_REGISTERS >= 32
 MIX_ROWS(12)
+#define MOST_ROWS 12
+#define MIX_MOST mix_12
 #else
 MIX_ROWS(6)
+#define MOST_ROWS 6
+#define MIX_MOST mix_6
 #endif
 
 static void mix_all_rows(const mix_block *b, size_t n_row)
 {
     size_t row = 0;
-#if V_REGISTERS >= 32
-    for (; n_row - row >= 12; row += 12) {
-        mix_12(b, row);
+    for (; n_row - row >= MOST_ROWS; row += MOST_ROWS) {
+        MIX_MOST(b, row);
     }
-#else
-    for (; n_row - row >= 6; row += 6) {
-        mix_6(b, row);
-    }
-#endif
     for (; n_row - row >= 4; row += 4) {
         mix_4(b, row);
     }
@@ -116,7 +157,7 @@ void TESS_KFN(mix_f64)(const double *restrict w, size_t w_stride, size_t n_row,
     mix_block b;
     b.w = w, b.w_stride = w_stride;
     b.out_stride = out_stride, b.to = to;
-    for (size_t t = 0; t < width; t += 2 * step) {
+    for (size_t t = 0; t < width; t += VECTORS * step) {
         b.out = out + t;
         b.left = width - t;
         size_t first = 0;
@@ -128,9 +169,13 @@ void TESS_KFN(mix_f64)(const double *restrict w, size_t w_stride, size_t n_row,
                 b.column[i] = column ? (size_t)column[first + i] : at;
                 const double *row = x + at * x_stride + t;
                 fetch_next(row, b.left);
-                v_store_f64(b.x + i * 2 * step, v_take_f64(row, b.left));
-                v_store_f64(b.x + (i * 2 + 1) * step, v_take_f64(row + step, minus(b.left, step)));
+                double *copy = b.x + i * VECTORS * step;
+                for (size_t k = 0; k < VECTORS; k++) {
+                    v_store_f64(copy + k * step,
+                                v_take_f64(row + k * step, minus(b.left, k * step)));
+                }
             }
+            b.column[b.n] = b.n > 0 ? b.column[b.n - 1] : 0;
             mix_all_rows(&b, n_row);
             first += b.n;
         } while (first < n_in);
