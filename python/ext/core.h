@@ -292,6 +292,7 @@ extern PyMethodDef core_document_methods[];
 extern PyMethodDef core_xpcs_settings_methods[];
 extern PyMethodDef core_xpcs_fit_methods[];
 extern PyMethodDef core_xpcs_joint_methods[];
+extern PyMethodDef core_xpcs_rates_methods[];
 extern PyMethodDef core_xpcs_result_methods[];
 extern PyMethodDef core_xpcs_posterior_methods[];
 extern PyMethodDef core_xpcs_summary_methods[];

@@ -50,6 +50,7 @@ static PyMethodDef *const methods[] = {
     core_xpcs_settings_methods,
     core_xpcs_fit_methods,
     core_xpcs_joint_methods,
+    core_xpcs_rates_methods,
     core_xpcs_result_methods,
     core_xpcs_posterior_methods,
     core_xpcs_summary_methods,

@@ -813,6 +813,30 @@ def xpcs_joint_info(joint: Handle, /) -> dict[str, Any]: ...
 def xpcs_joint_write(
     context: Context, joint: Handle, folder: _Path, *, overwrite: bool = False
 ) -> None: ...
+def xpcs_fit_rates(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    options: _Options | None = None,
+    *,
+    settings: Handle | None = None,
+    start: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    x_scale: ArrayLike | None = None,
+    scaling_lower: ArrayLike | None = None,
+    scaling_upper: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+    knots: int | None = None,
+    shape: int | None = None,
+    spacing: int | None = None,
+    smoothness: float | None = None,
+) -> Handle: ...
+def xpcs_rates_info(rates: Handle, /) -> dict[str, Any]: ...
+def xpcs_rates_write(
+    context: Context, rates: Handle, folder: _Path, *, overwrite: bool = False
+) -> None: ...
 def xpcs_plan(
     context: Context,
     data: Handle,

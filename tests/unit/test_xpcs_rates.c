@@ -450,6 +450,11 @@ static void what_cannot_be_is_refused(void **state)
                  "two_component");
     tess_xpcs_data_destroy(data);
     tess_context_destroy(ctx);
+    tess_xp_rates_fit fit = {.ctx = unit_context(1, 4 << 20), .n_kind = 2, .n_basis = 102};
+    fit.data = truth_data(fit.ctx, &t);
+    assert_fails(tess_xp_rates_open(&fit), TESS_E_LIMIT, "raise it, or take fewer frames");
+    tess_xpcs_data_destroy(fit.data);
+    tess_context_destroy(fit.ctx);
 }
 
 int main(void)

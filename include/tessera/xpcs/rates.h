@@ -67,8 +67,10 @@ typedef struct tess_xpcs_rates_info {
     double log_evidence;            /* of free form; with spacing auto the mean of both */
     double log_evidence_log;        /* of knots even in ln t; NaN: not tried */
     double log_evidence_linear;
-    double log_evidence_power;       /* of the power law, as tess_xpcs_compare() */
+    double log_evidence_power;       /* of the power law: the mean of the next two */
     double log_evidence_power_error; /* standard error */
+    double log_evidence_offset;      /* with offsets, as tess_xpcs_compare(); NaN: not known */
+    double log_evidence_plain;       /* offsets being 0; NaN: not known */
     double log_bayes_factor;         /* free form against the power law: above 0 for free form */
     const double *phi;               /* [n_angle] */
     const double *contrast;
@@ -88,9 +90,10 @@ typedef struct tess_xpcs_rates tess_xpcs_rates;
  * normal a priori; how smooth they are is chosen, and in the evidence averaged over, by marginal
  * likelihood. Contrasts, offsets and noise are integrated over with the priors of
  * tess_xpcs_compare(), and every point weighs the same, as there. The power law is fitted first:
- * its evidence is that of tess_xpcs_compare() with method laplace. Shear may change its sign; the
- * data tell it up to the sign of the whole, and the mean is taken as above 0. config: that of the
- * fit, linear loss; of parameters it may fix phi0 alone. On the CPU.
+ * its evidence is that of
+ * tess_xpcs_compare() with method laplace, averaged with that of the law without offsets. Shear may
+ * change its sign; the data tell it up to the sign of the whole, and the mean is taken as above 0.
+ * config: that of the fit, linear loss; of parameters it may fix phi0 alone. On the CPU.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_fit_rates(tess_context *ctx, tess_xpcs_data *data,
                                                          const tess_xpcs_model *model,

@@ -37,6 +37,7 @@ from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._joint import JointResult, fit_joint
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._posterior import Posterior
+from tessera.xpcs._rates import RateCurve, RatesResult, fit_rates
 from tessera.xpcs._result import Result
 from tessera.xpcs._sample import combine, sample
 from tessera.xpcs._simulate import simulate, simulate_file
@@ -62,6 +63,8 @@ __all__ = [
     "NLSQWrapper",
     "OptimizationResult",
     "Posterior",
+    "RateCurve",
+    "RatesResult",
     "Result",
     "Settings",
     "XPCSDataLoader",
@@ -75,6 +78,7 @@ __all__ = [
     "fit_joint",
     "fit_nlsq",
     "fit_nlsq_jax",
+    "fit_rates",
     "g2",
     "get_device_status",
     "get_package_info",

@@ -57,6 +57,8 @@ static void put_evidence(tess_json *json, const tess_xpcs_rates_info *info)
     tess_json_real(json, "free_form_linear_knots", info->log_evidence_linear);
     tess_json_real(json, "power_law", info->log_evidence_power);
     tess_json_real(json, "power_law_error", info->log_evidence_power_error);
+    tess_json_real(json, "power_law_with_offset", info->log_evidence_offset);
+    tess_json_real(json, "power_law_without_offset", info->log_evidence_plain);
     tess_json_object_end(json);
 }
 

@@ -60,6 +60,8 @@ static void write_facts(rates_page *page)
     fact(page, "ln evidence of free form", "%.2f", i->log_evidence, 0);
     fact(page, "ln evidence of the power law", "%.2f ± %.2f", i->log_evidence_power,
          i->log_evidence_power_error);
+    fact(page, "of which", "%.2f with offsets, %.2f without", i->log_evidence_offset,
+         i->log_evidence_plain);
     fact(page, "ln Bayes factor", "%+.2f, above 0 for free form", i->log_bayes_factor, 0);
     fact(page, "noise of a point", "%.5g free, %.5g by the power law", i->noise, i->noise_power);
     snprintf(text, sizeof text, "%s, %lld knots even in %s", tess_xp_rates_shape_name(i->shape),

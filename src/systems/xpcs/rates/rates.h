@@ -67,6 +67,30 @@ typedef struct tess_xp_rates_fit {
     bool is_converged;
 } tess_xp_rates_fit;
 
+// --- power.c
+
+typedef struct tess_xp_rates_weight {
+    double log_evidence; // NaN: the posterior has no normal at its top
+    double error;
+    bool is_sound; // the error can be trusted
+} tess_xp_rates_weight;
+
+// A power law whose offsets are free is one more thing than D0 t^alpha: smooth splines of ln D come
+// to the latter without paying for the former, so that both count.
+typedef struct tess_xp_rates_power_law {
+    tess_context *ctx;
+    tess_xpcs_data *data;
+    const tess_xpcs_model *model;
+    const tess_xpcs_fit_config *config;
+    tess_xpcs_sample_config sampling; // to be set by tess_xp_rates_fit_power()
+    tess_xpcs_result *fit;            // with offsets; the caller's, even after an error
+    tess_xp_rates_weight whole;
+    tess_xp_rates_weight without; // offsets 0
+    tess_xp_rates_weight both;
+} tess_xp_rates_power_law;
+
+TESS_MUST_CHECK tess_status tess_xp_rates_fit_power(tess_xp_rates_power_law *law);
+
 // --- sweep.c
 
 TESS_MUST_CHECK tess_status tess_xp_rates_open(tess_xp_rates_fit *fit);
@@ -118,9 +142,12 @@ TESS_MUST_CHECK tess_status tess_xp_rates_begin(tess_xp_rates_fit *fit);
 TESS_MUST_CHECK tess_status tess_xp_rates_smooth(tess_xp_rates_fit *fit);
 // Log evidence at the top, smoothness averaged over where it is not given.
 double tess_xp_rates_evidence(const tess_xp_rates_fit *fit);
-// Covariance [n][n] of x there.
+// Covariance [n][n] of x about it, likewise.
 TESS_MUST_CHECK tess_status tess_xp_rates_covariance(const tess_xp_rates_fit *fit,
                                                      double *covariance);
+
+// Coefficients of a kind that data determine at the top: those there are, less what the prior does.
+double tess_xp_rates_effective(const tess_xp_rates_fit *fit, int64_t kind);
 
 // --- result.c
 

@@ -120,22 +120,6 @@ static void fill_power(const tess_xpcs_result_info *power, int which, const tess
     }
 }
 
-// Coefficients that data determine: those there are, less what the prior does.
-static double count_effective(const tess_xp_rates_fit *fit, int64_t kind, const double *covariance)
-{
-    const int64_t k = fit->n_basis;
-    double *precision = fit->work;
-    double sum = (double)k;
-    tess_xp_rates_precision(fit, fit->log_lambda, precision);
-    for (int64_t i = 0; i < k; i++) {
-        for (int64_t j = 0; j < k; j++) {
-            const int64_t at = (kind * k + i) * fit->n + kind * k + j;
-            sum -= precision[at] * covariance[at];
-        }
-    }
-    return sum;
-}
-
 static tess_status tell_curve(const tess_xp_rates_fit *fit, int64_t kind, const double *covariance,
                               const tess_xp_grids *grids, tess_xpcs_rates *r)
 {
@@ -153,7 +137,7 @@ static tess_status tell_curve(const tess_xp_rates_fit *fit, int64_t kind, const 
                                         .knot_value = room.knot_value,
                                         .knot_sd = room.knot_sd,
                                         .smoothness = exp(fit->log_lambda[kind]),
-                                        .n_effective = count_effective(fit, kind, covariance)};
+                                        .n_effective = tess_xp_rates_effective(fit, kind)};
     *(kind == 0 ? &r->info.transport : &r->info.shear) = curve;
     return TESS_OK;
 }

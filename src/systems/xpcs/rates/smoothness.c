@@ -15,14 +15,14 @@ static const double MOST_LOG = 13.8;
 static const double REACH = 2; // around the top's, as far as a normal is believed
 static const double SETTLED = 0.05;
 
-// Log evidence at another smoothness, by the quadratic of the data at the top.
-static double evidence_at(const tess_xp_rates_fit *fit, const double log_lambda[2])
+// Log evidence at another smoothness, by the quadratic of the data at the top; step [n] leads to
+// the top there, whose Hessian has its root behind the first matrix of work.
+static double look_at(const tess_xp_rates_fit *fit, const double log_lambda[2], double *step)
 {
     const int64_t n = fit->n;
     const tess_xp_rates_point *p = &fit->at;
     double *precision = fit->work;
     double *root = fit->work + n * n;
-    double step[TESS_XP_RATES_MOST];
     double x[TESS_XP_RATES_MOST];
     double log_determinant = 0;
     double change = 0;
@@ -49,6 +49,12 @@ static double evidence_at(const tess_xp_rates_fit *fit, const double log_lambda[
     }
     return p->log_data - change + tess_xp_rates_log_prior(fit, log_lambda, x) +
            0.5 * ((double)n * LOG_2PI - log_determinant);
+}
+
+static double evidence_at(const tess_xp_rates_fit *fit, const double log_lambda[2])
+{
+    double step[TESS_XP_RATES_MOST];
+    return look_at(fit, log_lambda, step);
 }
 
 // The best ln lambda of a kind within reach, the other one being as it is.
@@ -104,35 +110,91 @@ static double log_symmetry(const tess_xp_rates_fit *fit)
     return is_monotone ? -log(2) : has_shear ? log(2) : 0;
 }
 
+// Smoothness k of those that were as likely before; returns how many there are.
+static int64_t grid_at(const tess_xp_rates_fit *fit, int64_t k, double log_lambda[2])
+{
+    const double step = (MOST_LOG - LEAST) / GRID;
+    log_lambda[0] = LEAST + step * ((double)(k % GRID) + 0.5);
+    log_lambda[1] = LEAST + step * ((double)(k / GRID) + 0.5);
+    return fit->n_kind > 1 ? (int64_t)GRID * GRID : GRID;
+}
+
 double tess_xp_rates_evidence(const tess_xp_rates_fit *fit)
 {
-    if (fit->lambda_given > 0) {
-        return evidence_at(fit, fit->log_lambda) + log_symmetry(fit);
-    }
-    const int64_t n_other = fit->n_kind > 1 ? GRID : 1;
     const double top = evidence_at(fit, fit->log_lambda);
+    double log_lambda[2];
     double sum = 0;
-    for (int64_t i = 0; i < GRID * n_other; i++) {
-        const double step = (MOST_LOG - LEAST) / GRID;
-        const double log_lambda[2] = {LEAST + step * ((double)(i % GRID) + 0.5),
-                                      LEAST + step * ((double)(i / GRID) + 0.5)};
-        sum += exp(evidence_at(fit, log_lambda) - top) / (double)(GRID * n_other);
+    if (fit->lambda_given > 0) {
+        return top + log_symmetry(fit);
+    }
+    const int64_t n = grid_at(fit, 0, log_lambda);
+    for (int64_t k = 0; k < n; k++) {
+        (void)grid_at(fit, k, log_lambda);
+        sum += exp(evidence_at(fit, log_lambda) - top) / (double)n;
     }
     return top + log(sum) + log_symmetry(fit);
 }
 
-tess_status tess_xp_rates_covariance(const tess_xp_rates_fit *fit, double *covariance)
+// covariance += weight (inverse of the Hessian + step step').
+static void add_normal(const tess_xp_rates_fit *fit, double weight, const double *step,
+                       double *covariance)
 {
     const int64_t n = fit->n;
-    double *root = fit->work + n * n;
-    tess_xp_rates_precision(fit, fit->log_lambda, fit->work);
-    for (int64_t i = 0; i < n * n; i++) {
-        root[i] = fit->at.hessian[i] + fit->work[i];
+    double *inverse = fit->work + 2 * n * n;
+    tess_cholesky_inverse(fit->work + n * n, n, inverse);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            covariance[i * n + j] += weight * (inverse[i * n + j] + step[i] * step[j]);
+        }
     }
-    if (!tess_cholesky(root, n)) {
+}
+
+// About the top: of normals at every smoothness, as likely as it is.
+tess_status tess_xp_rates_covariance(const tess_xp_rates_fit *fit, double *covariance)
+{
+    static const double least = 1e-4; // of what counts
+    double step[TESS_XP_RATES_MOST];
+    double log_lambda[2] = {fit->log_lambda[0], fit->log_lambda[1]};
+    const double top = look_at(fit, log_lambda, step);
+    const int64_t n = fit->lambda_given > 0 ? 0 : grid_at(fit, 0, log_lambda);
+    double sum = n == 0;
+    memset(covariance, 0, (size_t)(fit->n * fit->n) * sizeof *covariance);
+    if (!isfinite(top)) {
         TESS_FAIL(TESS_E_NUMERIC, "rates: the Hessian at the top is not positive; give fewer knots "
                                   "or a larger smoothness");
     }
-    tess_cholesky_inverse(root, n, covariance);
+    if (n == 0) {
+        add_normal(fit, 1, step, covariance);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        (void)grid_at(fit, k, log_lambda);
+        const double weight = exp(look_at(fit, log_lambda, step) - top);
+        if (weight > least) {
+            add_normal(fit, weight, step, covariance);
+            sum += weight;
+        }
+    }
+    for (int64_t i = 0; i < fit->n * fit->n; i++) {
+        covariance[i] /= sum;
+    }
     return TESS_OK;
+}
+
+double tess_xp_rates_effective(const tess_xp_rates_fit *fit, int64_t kind)
+{
+    const int64_t n = fit->n;
+    const int64_t k = fit->n_basis;
+    const double *precision = fit->work;
+    const double *inverse = fit->work + 2 * n * n;
+    double step[TESS_XP_RATES_MOST];
+    double sum = (double)k;
+    (void)look_at(fit, fit->log_lambda, step);
+    tess_cholesky_inverse(fit->work + n * n, n, fit->work + 2 * n * n);
+    for (int64_t i = 0; i < k; i++) {
+        for (int64_t j = 0; j < k; j++) {
+            const int64_t at = (kind * k + i) * n + kind * k + j;
+            sum -= precision[at] * inverse[at];
+        }
+    }
+    return sum;
 }
