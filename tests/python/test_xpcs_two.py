@@ -1,6 +1,7 @@
 """Two components: model, simulation, fits and what is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -203,3 +204,70 @@ def test_draws_are_of_the_hill_of_the_fit_where_components_can_be_exchanged() ->
     draws = tx.sample(fitted, method="laplace", n_chain=2, n_draw=200)
     assert "can be exchanged" in draws.facts["warnings"]
     assert abs(draws["f0"] - fitted.physical["f0"]).max() < 0.2
+
+
+SCALINGS = ("individual", "averaged", "constant", "constant_averaged", "fourier", "auto")
+LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
+WEIGHTS = ("constant", "estimate", "dataset")
+TOGETHER = [
+    (scaling, loss, WEIGHTS[(i + k) % len(WEIGHTS)])
+    for i, scaling in enumerate(SCALINGS)
+    for k, loss in enumerate(LOSSES)
+]
+
+
+def rho(loss: str, z: Any) -> Any:
+    """Scipy's."""
+    if loss == "huber":
+        return np.where(z <= 1, z, 2 * np.sqrt(z) - 1)
+    found = {"linear": z, "soft_l1": 2 * (np.sqrt(1 + z) - 1), "cauchy": np.log1p(z)}
+    return found[loss] if loss in found else np.arctan(z)
+
+
+@pytest.fixture(scope="module")
+def weighed(data: tx.Data) -> tuple[tx.Data, Any]:
+    """The same with an error of every point."""
+    n = data.n_frame + 1  # the first frame is not taken
+    c2 = np.pad(np.asarray(data.c2, np.float64), ((0, 0), (1, 0), (1, 0)), constant_values=1.0)
+    i, j = np.indices((n, n))
+    sigma = 0.002 + 0.002 * ((i + j) % 3) * np.ones((len(data.phi), 1, 1))
+    found = tx.Data.from_arrays(c2, phi=data.phi, q=data.q, sigma=sigma, dt=0.1)
+    return found, sigma[:, 1:, 1:]
+
+
+@pytest.mark.parametrize(("scaling", "loss", "weight"), TOGETHER)
+def test_fits_end_where_the_cost_by_definition_is_least(
+    weighed: tuple[tx.Data, Any], start: dict[str, float], scaling: str, loss: str, weight: str
+) -> None:
+    """Gradients of every scaling, loss and weight are right: the cost is level there."""
+    data, errors = weighed
+    first, second = np.triu_indices(data.n_frame, 1)
+    options: dict[str, Any] = {"scaling": scaling, "loss": loss, "sigma_mode": weight}
+    options |= {"fourier_order": 1, "ftol": 1e-14, "xtol": 1e-12, "gtol": 1e-12}
+    options |= {"fixed": ["alpha_ref", "alpha_sample"]}
+    if weight == "constant":
+        options["sigma"] = 0.003
+    if scaling.startswith("constant"):
+        options |= {"contrast": 0.3, "offset": 1.0}
+    found = tx.fit(
+        data, mode="two_component", start=start, n_start=1, uncertainty="covariance", **options
+    )
+    assert found.success
+    y = [data.matrix(a)[first, second] for a in range(len(data.phi))]
+
+    def cost(theta: Any) -> float:
+        m, _ = tx.model_pairs(theta, data.n_frame, data.phi, data.q, first, second, dt=0.1)
+        total = 0.0
+        for a in range(len(data.phi)):
+            sd = errors[a][first, second] if weight == "dataset" else found.sigma[a]
+            left = found.offset[a] + found.contrast[a] * m[a] - y[a]
+            total += float(rho(loss, (left / sd) ** 2).sum())
+        return total
+
+    least = cost(found.theta)
+    for k in np.flatnonzero(found.theta_uncertainties > 0):
+        step = np.zeros(14)
+        step[k] = 0.1 * found.theta_uncertainties[k]
+        up, down = cost(found.theta + step), cost(found.theta - step)
+        assert min(up, down) > least, k
+        assert abs(up - down) < 0.1 * (up + down - 2 * least), k
