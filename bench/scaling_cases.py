@@ -1,5 +1,6 @@
 """What scaling.py runs: data, words of the command, and what a step is in a trace."""
 
+import functools
 import hashlib
 import json
 import math
@@ -67,7 +68,7 @@ class Xpcs(Case):
     more = ("--sigma", "0.02", "--n-start", "1")
 
     def data(self, share):
-        n_frame = round(1000 * math.sqrt(share * self.size))
+        n_frame = round(2000 * math.sqrt(share * self.size))
         path = f"x{n_frame}.txc2"
         words = ["xpcs", "simulate", "--n-angle", 23, "--n-frame", n_frame, "--sigma", 0.02]
         return path, 23 * n_frame * (n_frame - 1) / 2, words
@@ -113,36 +114,53 @@ class XpcsFit(Xpcs):
 
 
 class Decode(Case):
-    """A day in a W-maze: 724 places, 22 electrodes of 20,000 spikes that train, and some in two of
-    three rows. A step is the likelihood of all rows."""
+    """A part of a day: a step is the likelihood of an eighth of its rows.
+
+    Either on a line, 200 places and 64 electrodes of 18,000 spikes that train, 2.4 spikes a row; or
+    in a W-maze, 724 places and 22 electrodes of 20,000, 0.62 spikes a row.
+    """
+
+    n_row, n_place, n_electrode, n_train, per_row = 32000, 200, 64, 1170000, 2.4
 
     def data(self, share):
-        n_row = max(16, round(32000 * share * self.size))
-        words = ["decode", "simulate", "day-1d", "--time-bins", n_row, "--position-bins", 724,
-                 "--electrodes", 22, "--encoding-spikes", 440000,
-                 "--decoding-spikes", round(0.62 * n_row)]  # fmt: skip
-        return f"d{n_row}.npz", n_row, words
+        n_row = max(16, round(self.n_row * share * self.size))
+        words = ["decode", "simulate", "day-1d", "--time-bins", n_row, "--position-bins",
+                 self.n_place, "--electrodes", self.n_electrode, "--encoding-spikes", self.n_train,
+                 "--decoding-spikes", round(self.per_row * n_row)]  # fmt: skip
+        return f"d{self.n_place}-{n_row}.npz", n_row / 8, words
 
     def words(self, work):
-        return ["decode", "run", work.path, "-o", "decoded"]
+        return ["decode", "run", work.path, "--chunks", "8", "-o", "decoded"]
 
     def digest(self, folder):
         return digest_files(folder / "decoded")
 
     def steps(self, spans):
-        parts = [whole(spans, s[1], s[2]) for s in spans if s[0] == "decode.likelihood"]
-        return [{key: sum(part[key] for part in parts) for key in parts[0]}]
+        return [whole(spans, s[1], s[2]) for s in spans if s[0] == "decode.likelihood"]
+
+
+class DecodeMaze(Decode):
+    """724 places: more bytes for less work."""
+
+    n_row, n_place, n_electrode, n_train, per_row = 32000, 724, 22, 440000, 0.62
+
+
+@functools.cache
+def recording(seed):
+    from study_trees import samples
+
+    return samples(seed, n_epoch=4000)
 
 
 class Study(Case):
-    """Recordings of a BIDS tree, 14 channels each; the whole study is one step."""
+    """Recordings of a BIDS tree, 14 channels and 4,000 windows each; the study is one step."""
 
     def data(self, share):
         n = max(1, round(32 * share * self.size))
         return f"bids{n}", n, None
 
     def prepare(self, run, share):
-        from study_trees import samples, write_brainvision, write_tables
+        from study_trees import write_brainvision, write_tables
 
         work = super().prepare(run, share)
         root = run.folder / work.path
@@ -150,14 +168,14 @@ class Study(Case):
             subject = f"sub-{k + 1:02d}"
             stem = f"{subject}_task-odd"
             folder = root / subject / "eeg"
-            write_brainvision(folder / f"{stem}_eeg.vhdr", samples(k, n_epoch=3000))
+            write_brainvision(folder / f"{stem}_eeg.vhdr", recording(k % 4))
             write_tables(folder, stem, subject, "")
         text = '{"Name": "made up", "BIDSVersion": "1.9.0"}'
         (root / "dataset_description.json").write_text(text)
         return work
 
     def words(self, work):
-        return ["autoreject", "study", work.path, "--tmin", "-0.05", "--tmax", "0.3", "-o", "out"]
+        return ["autoreject", "study", work.path, "--window", "0.4", "-o", "out"]
 
     def digest(self, folder):
         return digest_files(folder / "out")
@@ -173,6 +191,7 @@ def make(size):
         Xpcs("xpcs-pass", size),
         XpcsFit("xpcs-fit", size),
         Decode("decode-likelihood", size),
+        DecodeMaze("decode-maze", size),
         Study("study", size),
     ]
 
