@@ -303,6 +303,27 @@ static void overlap_is_exact(void **state)
     assert_true(n_yes > 1000 && n_no > 1000);
 }
 
+// Halves of one array, as gradients of two factors lie side by side; the second moved back by an
+// item shares memory with the first.
+static void long_halves_do_not_overlap(void **state)
+{
+    (void)state;
+    static float memory[2048]; // the first row; nothing is read
+    const int64_t n_row = 100000;
+    tess_array left = {.data = memory,
+                       .dtype = TESS_F32,
+                       .item_bytes = 4,
+                       .rank = 3,
+                       .shape = {16, n_row, 64},
+                       .stride = {1, 2048, 16}};
+    tess_array right = left;
+    right.data = memory + 1024;
+    assert_false(tess_cl_overlaps(&left, &right));
+    assert_false(tess_cl_overlaps(&right, &left));
+    right.data = memory + 1023;
+    assert_true(tess_cl_overlaps(&left, &right));
+}
+
 static void workspaces(void **state)
 {
     (void)state;
@@ -391,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory, set_up, tear_down),
         cmocka_unit_test(overlap_is_exact),
+        cmocka_unit_test(long_halves_do_not_overlap),
         cmocka_unit_test_setup_teardown(workspaces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(maps, set_up, tear_down),

@@ -71,6 +71,21 @@ static bool can_hit(axes *all, int first, int64_t low, int64_t high)
     return false;
 }
 
+// Joins axes of the same stride: their indices move the address by their sum alone. Without, every
+// row of an array would be tried against every row of one beside it.
+static void join_equal(axes *all)
+{
+    int n = 0;
+    for (int i = 0; i < all->n; i++) {
+        if (n > 0 && all->list[n - 1].stride == all->list[i].stride) {
+            all->list[n - 1].last += all->list[i].last;
+        } else {
+            all->list[n++] = all->list[i];
+        }
+    }
+    all->n = n;
+}
+
 bool tess_cl_overlaps(const tess_array *a, const tess_array *b)
 {
     if (tess_array_items(a) == 0 || tess_array_items(b) == 0) {
@@ -89,6 +104,7 @@ bool tess_cl_overlaps(const tess_array *a, const tess_array *b)
     // An item of a at a_low + i and one of b at b_low + b_reach - j (j runs over the same steps as
     // b's index, from its other end) share a byte where the distance is less than an item.
     const int64_t distance = b_low + b_reach - a_low;
+    join_equal(&all);
     return can_hit(&all, 0, distance - a->item_bytes + 1, distance + b->item_bytes - 1);
 }
 
