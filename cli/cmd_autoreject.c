@@ -2,6 +2,7 @@
 
 #include "autoreject.h"
 #include "job.h"
+#include "ranks.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -103,6 +104,9 @@ static int run_fit(cli *c, autoreject_job *j)
         return 0;
     }
     CLI_TRY(autoreject_fit(c, j, 0));
+    if (!ranks_is_first()) { // which writes and speaks for all
+        return 0;
+    }
     CLI_TRY(save_model(c, j, c->values.output));
     CLI_TRY(autoreject_make_log(c, j));
     CLI_TRY(autoreject_write_report(c, j));
@@ -174,6 +178,9 @@ static int run_thresholds(cli *c, autoreject_job *j)
         return autoreject_announce(c, j);
     }
     CLI_TRY(autoreject_fit(c, j, 1));
+    if (!ranks_is_first()) { // which writes and speaks for all
+        return 0;
+    }
     CLI_TRY(save_model(c, j, c->values.output));
     if (c->values.json) {
         CLI_TRY(autoreject_print(c, j, "tessera.autoreject.thresholds/1"));

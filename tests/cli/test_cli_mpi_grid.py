@@ -32,6 +32,22 @@ def rows(path):
     return path.read_text().splitlines()[1:]
 
 
+def bare(path):
+    """A model, which knows neither when nor how fast it was made."""
+    return path.read_bytes()
+
+
+def epochs():
+    """Noise on sixteen electrodes of a cap, larger here and there."""
+    rng = np.random.default_rng(4)
+    angle = np.linspace(0.2, 5.9, 16)
+    place = 0.09 * np.stack([np.cos(angle), np.sin(angle), np.linspace(0.1, 0.8, 16)], axis=1)
+    x = rng.normal(0, 1e-5, (50, 16, 800))
+    x[rng.random((50, 16)) < 0.06] *= 8
+    return {"data": x, "pos": place, "sfreq": 250.0,
+            "ch_names": np.array([f"E{i}" for i in range(16)])}
+
+
 @dataclass(frozen=True)
 class Line:
     """A command, its result and how to read that; more words make it last, for a kill."""
@@ -51,16 +67,20 @@ DECODE = ["decode", "run", "rec.npz", "--want", "filter,predictive-posterior,log
 EVENTS = ["decode", "events", "ev.npz"]
 STUDY = ["autoreject", "study", "bids", "--tmin", "-0.05", "--tmax", "0.3", "--n-interpolate",
          "1,3", "--consensus", "0.3,0.6", "--n-fold", "4"]
+LEARN = ["autoreject", "fit", "epochs.npz", *STUDY[7:]]
 TABLE = {
     "fit": Line(FIT, longer=("--uncertainty", "block_bootstrap", "--n-bootstrap", "150")),
     "streamed fit": Line([*FIT, "--strategy", "streaming"],
                          longer=("--uncertainty", "block_bootstrap", "--n-bootstrap", "60")),
     "profile": Line([*FIT, "--uncertainty", "profile", "--n-start", "3"]),
-    "draws": Line([*DRAW, "--n-samples", "20"], longer=("--n-samples", "60"),
+    "draws": Line([*DRAW, "--n-samples", "20"], longer=("--n-samples", "24"),
                   kept="{}-work/draws/*.ckpt"),
     "decode": Line(DECODE, read=digests, longer=("--chunks", "200")),
     "events": Line([*EVENTS, "--shuffles", "11"], out="{}.csv", read=rows,
                    longer=("--shuffles", "200")),
+    "thresholds": Line(["autoreject", "thresholds", "epochs.npz"], out="{}.json", read=bare),
+    "learn": Line(LEARN, out="{}.json", read=bare,
+                  longer=("--memory-limit", "9M", "--n-split", "40")),
     "study": Line(STUDY, read=digests, kept="{}/sub-*/eeg/*.json", checkpoint=False),
 }
 CELLS = list(itertools.product(RANKS, THREADS))
@@ -73,6 +93,7 @@ def inputs(tessera_at, tmp_path_factory):
     tessera = tessera_at(tmp_path_factory.mktemp("grid"))
     tree(tessera.directory / "bids", n_subject=6)
     np.savez(tessera.directory / "rec.npz", **track())
+    np.savez(tessera.directory / "epochs.npz", **epochs())
     lines = [["xpcs", "simulate", "-o", "s.txc2", *FIT[3:5], "--n-angle", "2", "--n-frame", "240",
               *FIT[5:]],
              ["decode", "simulate", "day-1d", "-o", "ev.npz", "--time-bins", "20000",
@@ -135,3 +156,20 @@ def test_killed_with_three_it_goes_on_with_two(inputs, name):
     assert result.returncode == 0, result.stderr
     assert ("resumed from" in result.stderr) == line.checkpoint
     assert line.read(inputs.directory / out) == whole(inputs, name, line.longer)
+
+
+def test_thresholds_that_one_process_began_three_ranks_finish(inputs):
+    """Killed in the middle of a pass, whose sums are then divided."""
+    words = ["autoreject", "thresholds", "epochs.npz", "--n-split", "60", "-o", "begun.json",
+             "--threads", "1", "--checkpoint", "begun"]
+    job = inputs.popen(*words, "--checkpoint-every", "0", "-q")
+    seen, end = set(), time.monotonic() + 30
+    while len(seen) < 5 and job.poll() is None and time.monotonic() < end:
+        seen |= {path.stat().st_ino for path in inputs.directory.glob("begun/*.ckpt")}
+    job.kill()
+    assert job.wait(timeout=30) == -signal.SIGKILL
+    result = mpirun(inputs, 3, *words, "--resume")
+    assert result.returncode == 0, result.stderr
+    assert "resumed from" in result.stderr
+    assert inputs(*words[:5], "-o", "at_once.json").returncode == 0
+    assert bare(inputs.directory / "begun.json") == bare(inputs.directory / "at_once.json")

@@ -143,7 +143,7 @@ static tess_status open_store(fit *f)
                                            .memory_bytes = f->plan.store_bytes,
                                            .kept_path = is_kept ? path : NULL};
     // A fit that was killed at its very end may have lost the file before the checkpoint.
-    if (is_resumed(f) && f->found.mark.has_file && access(path, F_OK) == 0) {
+    if (is_kept && is_resumed(f) && f->found.mark.has_file && access(path, F_OK) == 0) {
         return reopen_store(f, &request);
     }
     TESS_TRY(tess_ar_store_create(f->ctx, &request, &f->store));

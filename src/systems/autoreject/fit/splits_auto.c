@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "systems/autoreject/result/model.h"
 #include "tessera/run.h"
 
@@ -112,7 +113,7 @@ tess_status tess_ar_fit_auto(tess_context *ctx, tess_autoreject_epochs *epochs,
             break;
         }
     }
-    if (status == TESS_OK && config->checkpoint_dir) {
+    if (status == TESS_OK && config->checkpoint_dir && tess_comm_is_first(ctx)) {
         status = clear_folders(ctx, config);
     }
     if (status != TESS_OK) {

@@ -1,5 +1,6 @@
 // The local search: squared errors of every cell, tile by tile, and the choice.
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
@@ -274,7 +275,7 @@ static tess_stage_autoreject_local local_args(const search *s, const double *x, 
     return args;
 }
 
-static tess_status add_errors(search *s, const double *x, int64_t n_tile)
+static tess_status find_errors(search *s, const double *x, int64_t n_tile)
 {
     const tess_ar_store *store = s->request->store;
     const tess_stage_autoreject_local args = local_args(s, x, n_tile);
@@ -286,11 +287,50 @@ static tess_status add_errors(search *s, const double *x, int64_t n_tile)
     }
     const double items = (double)store->tile_items * (double)n_tile;
     tess_span_end(&span, items * sizeof(double), items * (double)s->request->n_n_interpolate);
+    return TESS_OK;
+}
+
+// The errors of tiles in their order, whoever found them.
+static void add_errors(search *s, const double *sse, int64_t n_tile)
+{
     for (int64_t b = 0; b < n_tile * s->n_block; b++) {
         for (int64_t i = 0; i < s->n_cell; i++) {
-            s->total[i] += s->sse[b * s->n_cell + i];
+            s->total[i] += sse[b * s->n_cell + i];
         }
     }
+}
+
+// Tiles that this rank takes of n from done on, whose errors are then in s->sse.
+static tess_status work_on(search *s, int64_t done, tess_comm_range own)
+{
+    const int64_t n = own.end - own.begin;
+    double *x = NULL;
+    if (n == 0) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_ar_store_take(s->request->store, done + own.begin, n, &x));
+    if (s->repairs.n_repair > 0) {
+        TESS_TRY(repair_tiles(s, x, n));
+    }
+    return find_errors(s, x, n);
+}
+
+// Ranks divide the tiles, and all add up the errors of all.
+static tess_status work_on_all(search *s, int64_t done, int64_t n)
+{
+    const tess_comm_range own = tess_comm_share_of(s->ctx, n);
+    TESS_TRY(work_on(s, done, own));
+    if (tess_comm_size(s->ctx) == 1) {
+        add_errors(s, s->sse, n);
+        return TESS_OK;
+    }
+    const size_t bytes = (size_t)((own.end - own.begin) * s->n_block * s->n_cell) * sizeof *s->sse;
+    const tess_comm_point at = {"errors of tiles",
+                                (uint64_t)(done * s->request->store->n_tile + n)};
+    tess_comm_parts parts;
+    TESS_TRY(tess_comm_gather(s->ctx, at, TESS_OK, s->sse, bytes, &parts));
+    add_errors(s, (const double *)(const void *)parts.data, n);
+    tess_comm_parts_free(&parts);
     return TESS_OK;
 }
 
@@ -314,13 +354,8 @@ static tess_status go_over_tiles(search *s)
                      tess_ar_store_strategy(store));
     while (done < store->n_tile) {
         TESS_TRY(tess_watch_poll(&progress, done, store->n_tile));
-        const int64_t n = least(s->group, store->n_tile - done);
-        double *x = NULL;
-        TESS_TRY(tess_ar_store_take(store, done, n, &x));
-        if (s->repairs.n_repair > 0) {
-            TESS_TRY(repair_tiles(s, x, n));
-        }
-        TESS_TRY(add_errors(s, x, n));
+        const int64_t n = least(s->group * tess_comm_size(s->ctx), store->n_tile - done);
+        TESS_TRY(work_on_all(s, done, n));
         done += n;
         if (q->keep) {
             TESS_TRY(q->keep(q->user, done, s->total, state_bytes));

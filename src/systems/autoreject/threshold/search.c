@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "numerics/order.h"
+#include "runtime/comm.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
@@ -179,8 +180,8 @@ static tess_status pass_tiles(const ar_pass *pass, int64_t k, int64_t n_tile)
 }
 
 // Tiles are counted over all passes: done is where to go on.
-static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64_t done,
-                            tess_watch *progress)
+static tess_status run_tiles(ar_pass *pass, int64_t number, int64_t n_pass, int64_t done,
+                             tess_watch *progress)
 {
     ar_search *search = pass->search;
     const tess_ar_threshold_request *request = search->request;
@@ -192,6 +193,7 @@ static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64
                (size_t)(pass->n_chan * search->split_group * search->n_train) * sizeof(double));
     }
     const bool is_apart = tess_ar_search_is_apart(search);
+    const bool is_kept = request->keep && tess_comm_size(search->ctx) == 1;
     if (is_apart) {
         TESS_TRY(tess_ar_device_begin(search, pass->n_chan, pass->n_split, done > begin));
     }
@@ -207,11 +209,37 @@ static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64
             TESS_TRY(tess_ar_add_losses(search, pass->first_chan, pass->n_chan, pass->first_split,
                                         pass->n_split));
         }
-        if (request->keep && (!is_apart || request->keep_often)) {
+        if (is_kept && (!is_apart || request->keep_often)) {
             TESS_TRY(request->keep(request->user, begin + k, search->state, search->state_bytes));
         }
     }
     return TESS_OK;
+}
+
+// Ranks divide the channels. What there is to keep they have in common at the end of the pass.
+static tess_status run_pass(const ar_pass *pass, int64_t number, int64_t n_pass, int64_t done,
+                            tess_watch *progress)
+{
+    ar_search *search = pass->search;
+    const tess_ar_threshold_request *request = search->request;
+    const tess_comm_range own = tess_comm_share_of(search->ctx, pass->n_chan);
+    const int64_t n_tile = search->store->n_tile;
+    ar_pass mine = *pass;
+    mine.first_chan += own.begin;
+    mine.n_chan = own.end - own.begin;
+    if (done > number * n_tile && own.begin > 0 && mine.n_chan > 0) {
+        tess_ar_ranks_resume(search, own.begin);
+    }
+    if (mine.n_chan > 0) {
+        TESS_TRY(run_tiles(&mine, number, n_pass, done, progress));
+    }
+    if (tess_comm_size(search->ctx) == 1) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_ar_ranks_losses(search, number, pass->first_chan, pass->n_chan));
+    return request->keep ? request->keep(request->user, (number + 1) * n_tile, search->state,
+                                         search->state_bytes)
+                         : TESS_OK;
 }
 
 static tess_status run_passes(ar_search *search, tess_ar_splitter *splitter)

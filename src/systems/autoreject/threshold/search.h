@@ -98,6 +98,12 @@ TESS_MUST_CHECK tess_status tess_ar_device_fetch(ar_search *search, int64_t n_ch
 TESS_MUST_CHECK tess_status tess_ar_add_losses(ar_search *search, int64_t first_chan,
                                                int64_t n_chan, int64_t first_split,
                                                int64_t n_split);
+// ranks.c: the losses of a pass (its number, for all ranks the same) over channels of which each
+// rank has added up its share. Only where there are several.
+TESS_MUST_CHECK tess_status tess_ar_ranks_losses(ar_search *search, int64_t number,
+                                                 int64_t first_chan, int64_t n_chan);
+// A pass that one process began goes on with this rank's channels, from the first of them on.
+void tess_ar_ranks_resume(const ar_search *search, int64_t first);
 // errors.c: points of a curve of so many candidates, by what the search looks at.
 int64_t tess_ar_error_points(int32_t search, int64_t n_candidate);
 // Adds the losses of a split at every candidate to the replicates of a channel.
