@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import tessera
 from tessera import xpcs
 
 SETUP = {"gap": 2e6, "dt": 0.1}
@@ -33,10 +34,13 @@ MOST_K = 0.7  # of importance weights that can be trusted
 
 def draw(found):
     """Return 95 % intervals of draws from the posterior of a fit."""
-    options = {"threads": 1, "progress": None}
-    drawn = xpcs.sample(found, method="laplace", n_chain=1, n_draw=1000, **options)
-    if not drawn.facts["pareto_k"] < MOST_K:
-        drawn = xpcs.sample(found, n_chain=4, n_warmup=300, n_draw=250, **options)
+    try:
+        drawn = xpcs.sample(found, method="laplace", n_chain=1, n_draw=1000, threads=1)
+        is_sound = drawn.facts["pareto_k"] < MOST_K
+    except tessera.NumericError:  # no top that a normal could stand for
+        is_sound = False
+    if not is_sound:
+        drawn = xpcs.sample(found, n_chain=4, n_warmup=300, n_draw=250, threads=1)
     n_param = drawn.theta.shape[-1]
     ends = np.quantile(drawn.theta.reshape(-1, n_param), (0.025, 0.975), axis=0)
     return dict(zip(found.physical_names, ends.T, strict=True))
