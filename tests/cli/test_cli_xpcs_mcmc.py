@@ -70,6 +70,32 @@ def test_progress_says_what_the_draws_are_worth(run):
     assert all("effective" not in line for line in lines if line["unit"] != "draws")
 
 
+def test_noise_that_frames_share_widens_draws(run):
+    tessera, folder = run
+    words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "30", "--speckle"]
+    bright = ["--photons", "5", "--n-pixel", "20000"]
+    assert tessera("xpcs", "simulate", "-o", "light.hdf", *words, *bright).returncode == 0
+    words = ["light.hdf", *STATIC[1:], "--sampler", "laplace", *FEW]
+    spread = {}
+    for noise in ("independent", "frames"):
+        done = tessera("xpcs", "mcmc", *words, "-o", noise, "--noise", noise)
+        assert done.returncode == 0
+        assert ("as the fit has it" in done.stdout) == (noise == "frames")
+        told = read(folder / noise / "cmc" / "parameters.json")
+        assert told["noise_model"] == noise
+        spread[noise] = told["parameters"]["alpha"]["std"]
+    assert spread["frames"] > 2 * spread["independent"]
+    for refused, text in (
+        (["--sampler", "consensus"], "all points together"),
+        (["--sigma-mode", "per_lag"], "constant or estimate"),
+        (["--draw-scaling", "averaged"], "that of the fit"),
+    ):
+        done = tessera("xpcs", "mcmc", *words, "--noise", "frames", *refused, "-o", "none")
+        assert done.returncode == 2
+        assert text in done.stderr
+        assert not (folder / "none").exists()
+
+
 def test_netcdf_opens(run):
     _, folder = run
     xarray = pytest.importorskip("xarray")
