@@ -73,7 +73,7 @@ def test_progress_says_what_the_draws_are_worth(run):
 def test_noise_that_frames_share_widens_draws(run):
     tessera, folder = run
     words = ["--mode", "static_anisotropic", "--n-angle", "2", "--n-frame", "30", "--speckle"]
-    bright = ["--photons", "5", "--n-pixel", "20000"]
+    bright = ["--photons", "5", "--n-pixel", "4000"]
     assert tessera("xpcs", "simulate", "-o", "light.hdf", *words, *bright).returncode == 0
     words = ["light.hdf", *STATIC[1:], "--sampler", "laplace", *FEW]
     spread = {}
