@@ -5,6 +5,7 @@ Usage:
     xpcs_sweep.py minima [--count 300] [--seed 0] [--law physical|log|uniform] [--starts 64]
     xpcs_sweep.py coverage [--count 500] [--seed 0] [--case NAME ...]
     xpcs_sweep.py joint [--count 300] [--seed 0]
+    xpcs_sweep.py rates [--count 40] [--seed 0]
     xpcs_sweep.py sbc [--count 500] [--seed 0] [--frames 24] [--surrogate auto|off|on]
 
 minima: default fits of random geometries (2 to 24 angles, 30 to 300 frames, random truth) against
@@ -18,6 +19,9 @@ coverage: how many of the 95 % intervals of each parameter hold its true value; 
 joint: the same of joint fits of four q, D0 a power of q, in errors of the covariance; and how often
 the test of sharing says that what is right is wrong.
 
+rates: the same of rates of any shape, by the share of a curve within its band, and Bayes factors
+against the power law (`xpcs_rates.py`).
+
 sbc: simulation-based calibration of the sampler, static and laminar (`xpcs_calibration.py`).
 """
 
@@ -30,6 +34,7 @@ from multiprocessing import Pool
 
 import numpy as np
 import xpcs_calibration
+import xpcs_rates
 import xpcs_speckle
 
 from tessera import xpcs
@@ -189,8 +194,8 @@ def run_coverage(pool, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("minima", "coverage", "joint", "sbc"))
-    parser.add_argument("--count", type=int, help="draws; 300, of sbc 500")
+    parser.add_argument("what", choices=("minima", "coverage", "joint", "rates", "sbc"))
+    parser.add_argument("--count", type=int, help="draws; 300, of sbc 500, of rates 40")
     parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--law", choices=("physical", "log", "uniform"), default="physical")
     parser.add_argument("--starts", type=int, default=64, help="full starts to compare with")
@@ -199,13 +204,14 @@ def main():
     parser.add_argument("--frames", type=int, default=24, help="of sbc")
     parser.add_argument("--surrogate", choices=("auto", "off", "on"), default="auto", help="of sbc")
     options = parser.parse_args()
-    options.count = options.count or (500 if options.what == "sbc" else 300)
+    options.count = options.count or {"sbc": 500, "rates": 40}.get(options.what, 300)
     warnings.simplefilter("ignore")
     logging.getLogger("tessera").setLevel(logging.ERROR)
     with Pool(len(os.sched_getaffinity(0))) as pool:
         if options.what == "sbc":
             return 0 if xpcs_calibration.run(pool, options) else 1
-        runs = {"minima": run_minima, "coverage": run_coverage, "joint": run_joint}
+        runs = {"minima": run_minima, "coverage": run_coverage, "joint": run_joint,
+                "rates": xpcs_rates.run}
         runs[options.what](pool, options)
     return 0
 

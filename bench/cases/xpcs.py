@@ -17,7 +17,14 @@ from pathlib import Path
 import numpy as np
 
 import tessera
-from cases import _xpcs_gpu, _xpcs_joint, _xpcs_overhead, _xpcs_sampling, _xpcs_two
+from cases import (
+    _xpcs_gpu,
+    _xpcs_joint,
+    _xpcs_overhead,
+    _xpcs_rates,
+    _xpcs_sampling,
+    _xpcs_two,
+)
 from cases._case import Case
 from cases._xpcs_peer import Peer, eliminated
 
@@ -309,6 +316,7 @@ def cases():
         _xpcs_sampling.whole_case(23, 200),
         *_xpcs_joint.cases(),
         *_xpcs_two.cases(),
+        *_xpcs_rates.cases(),
         *_xpcs_overhead.cases(),
         *([large_fit_case(23, 1000, "cuda"), *_xpcs_gpu.cases()] if has_gpu else []),
     ]
