@@ -32,24 +32,45 @@ PRIORS = {
         "gamma_dot_t_offset": (1e-4, 1e-4),
         "phi0": (2, 2),
     },
+    # f2 is fixed, and a fraction that falls leaves no doubt which component is which.
+    "two_component": {
+        "D0_ref": (700, 70),
+        "alpha_ref": (-0.6, 0.06),
+        "D_offset_ref": (60, 30),
+        "D0_sample": (1300, 130),
+        "alpha_sample": (0.7, 0.07),
+        "D_offset_sample": (50, 30),
+        "v0": (330, 30),
+        "v_beta": (0.9, 0.05),
+        "v_offset": (40, 10),
+        "f0": (0.5, 0.05),
+        "f1": (-0.4, 0.05),
+        "f3": (0.2, 0.03),
+        "phi0_het": (-2.5, 1),
+    },
 }
-ANGLES = {"static_anisotropic": (0.0, 90.0), "laminar_flow": (-30.0, 20.0, 70.0)}
+FIXED = {"two_component": {"f2": 0.0}}
+ANGLES = {
+    "static_anisotropic": (0.0, 90.0),
+    "laminar_flow": (-30.0, 20.0, 70.0),
+    "two_component": (-25.0, 8.0, 40.0),
+}
 SETUP = {"q": 0.02, "dt": 0.1, "gap": 2e5}
 
 
 def draw_truth(draws, mode):
     """What the priors say, within the bounds: theta, noise, contrasts, offsets."""
     table = {p["name"]: p for p in xpcs.parameters(mode)}
-    theta = []
+    theta = {}
     for name, (mean, sd) in PRIORS[mode].items():
         value = np.inf
         while not table[name]["lower"] < value < table[name]["upper"]:
             value = mean + sd * draws.standard_normal()
-        theta.append(value)
+        theta[name] = value
     n = len(ANGLES[mode])
     noise = 1.5 * NOISE * abs(draws.standard_normal())
     return (
-        np.array(theta),
+        theta,
         noise,
         CONTRAST[0] + CONTRAST[1] * draws.standard_normal(n),
         OFFSET[0] + OFFSET[1] * draws.standard_normal(n),
@@ -68,7 +89,7 @@ def rank(task):
     draws = np.random.default_rng([seed, len(mode)])
     theta, noise, contrast, offset = draw_truth(draws, mode)
     data = xpcs.simulate(
-        theta,
+        {**theta, **FIXED.get(mode, {})},
         mode=mode,
         phi=ANGLES[mode],
         contrast=contrast,
@@ -96,10 +117,11 @@ def rank(task):
         surrogate=surrogate,
     )
     kept = slice(THIN - 1, None, THIN)
+    of_theta = np.stack([found[name][0] for name in theta], axis=1)
     all_draws = np.concatenate(
-        [found.theta[0], found.noise[0][:, None], found.contrast[0], found.offset[0]], axis=1
+        [of_theta, found.noise[0][:, None], found.contrast[0], found.offset[0]], axis=1
     )
-    truth = np.concatenate([theta, [noise], contrast, offset])
+    truth = np.concatenate([[*theta.values()], [noise], contrast, offset])
     return (all_draws[kept] < truth).sum(axis=0), time.perf_counter() - begin
 
 
@@ -120,7 +142,7 @@ def held(ranks, n):
 def run(pool, options):
     """Print every histogram; return whether all p values are large enough."""
     found = {}
-    for mode in PRIORS:
+    for mode in options.modes or PRIORS:
         tasks = [
             (mode, options.frames, options.seed + k, options.surrogate)
             for k in range(options.count)

@@ -22,7 +22,8 @@ the test of sharing says that what is right is wrong.
 rates: the same of rates of any shape, by the share of a curve within its band, and Bayes factors
 against the power law (`xpcs_rates.py`).
 
-sbc: simulation-based calibration of the sampler, static and laminar (`xpcs_calibration.py`).
+sbc: simulation-based calibration of the sampler, static, laminar and of two components
+(`xpcs_calibration.py`).
 """
 
 import argparse
@@ -201,6 +202,8 @@ def main():
     parser.add_argument("--starts", type=int, default=64, help="full starts to compare with")
     cases = (*CASES, *xpcs_speckle.CASES)
     parser.add_argument("--case", action="append", choices=cases, help="of coverage")
+    modes = [*xpcs_calibration.PRIORS]
+    parser.add_argument("--mode", action="append", choices=modes, dest="modes", help="of sbc")
     parser.add_argument("--frames", type=int, default=24, help="of sbc")
     parser.add_argument("--surrogate", choices=("auto", "off", "on"), default="auto", help="of sbc")
     options = parser.parse_args()

@@ -90,8 +90,8 @@ def test_fit_is_the_cpus(mode: Any, loss: Any) -> None:
 def test_sums_of_two_components_at_any_number_of_angles(n_angle: int) -> None:
     data = simulated("two_component", seed=8, n_angle=n_angle, n_frame=300)
     options: dict[str, Any] = {"mode": "two_component", "sigma": 0.02, "level": 2}
-    said = [xpcs.accumulate(data, TWO, device=d, **options) for d in ("cuda", "cpu")]
-    assert_alike(*said)
+    ours, theirs = (xpcs.accumulate(data, TWO, device=d, **options) for d in ("cuda", "cpu"))
+    assert_alike(ours, theirs)
 
 
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])

@@ -62,3 +62,23 @@ def test_laplace_is_the_cpus() -> None:
     assert np.abs(ours.theta - there.theta).max(axis=(0, 1)) == pytest.approx(
         0, abs=1e-6 * ours.theta.std(axis=(0, 1)).min()
     )
+
+
+TWO = (700.0, -0.6, 60.0, 1300.0, 0.7, -90.0, 330.0, 0.9, 40.0, 0.6, -0.4, 0.0, 0.2, -2.5)
+
+
+def test_two_components_have_the_draws_of_the_cpu() -> None:
+    data = xpcs.simulate(
+        TWO, mode="two_component", phi=(-25.0, 8.0, 40.0), n_frame=41, q=0.0237, dt=0.1,
+        sigma=0.003, dtype="f64",
+    )
+    fitted = xpcs.fit(data, mode="two_component", sigma=0.003, start=TWO, n_start=1, device="cpu")
+    options: dict[str, Any] = {"method": "laplace", "n_chain": 2, "n_draw": 200}
+    ours, there = (xpcs.sample(fitted, device=d, **options) for d in ("cpu", "cuda"))
+    sd = ours.theta.std(axis=(0, 1))
+    apart = np.abs(ours.theta - there.theta).max(axis=(0, 1))
+    np.testing.assert_array_less(apart, 1e-4 * sd + 1e-300)
+    counts: dict[str, Any] = {"n_chain": 2, "n_warmup": 60, "n_draw": 20}
+    first, again = (xpcs.sample(fitted, device="cuda", **counts) for _ in range(2))
+    np.testing.assert_array_equal(first.theta, again.theta)
+    np.testing.assert_array_equal(first.contrast, again.contrast)

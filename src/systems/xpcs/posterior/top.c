@@ -39,6 +39,15 @@ static void middle_of_priors(const tess_xp_sampler *s, double *theta)
     }
 }
 
+// The fit, but for what is pulled, which is where the priors would begin.
+static void pulled_fit(const tess_xp_sampler *s, const double *middle, double *theta)
+{
+    for (int64_t k = 0; k < s->density.n_param; k++) {
+        const bool is_moved = !s->density.is_fixed[k] && pull_of(s, k) > STRONG;
+        theta[k] = is_moved ? middle[k] : s->fit->theta[k];
+    }
+}
+
 typedef struct top {
     double theta[TESS_XPCS_MAX_PARAM];
     double noise;
@@ -76,6 +85,11 @@ tess_status tess_xp_top_find(tess_xp_sampler *s, tess_xp_normal *room)
     middle_of_priors(s, middle);
     TESS_TRY(climb_from(s, s->fit->theta, s->tally.noise, &best, room, &is_found));
     TESS_TRY(climb_from(s, middle, s->tally.noise, &best, room, &is_found));
+    if (s->model.mode == TESS_XPCS_TWO_COMPONENT) { // whose hills are many
+        double mixed[TESS_XPCS_MAX_PARAM];
+        pulled_fit(s, middle, mixed);
+        TESS_TRY(climb_from(s, mixed, s->tally.noise, &best, room, &is_found));
+    }
     if (isfinite(best.evidence)) {
         const top from = best;
         TESS_TRY(climb_from(s, from.theta, from.noise, &best, room, &is_found));
