@@ -274,24 +274,25 @@ def test_fits_end_where_the_cost_by_definition_is_least(
 
 
 def test_priors_that_move_the_fit_do_not_lead_to_another_hill() -> None:
-    """The fit is at a bound of D_offset_ref, far from the priors; the truth is near them."""
-    values = (536.4, -0.6309, 14.37, 1237, 0.6868, 79.36, 328.2, 0.965, 35.96, 0.4258, -0.3943)
-    truth = dict(zip(TRUTH, (*values, 0.0, 0.1798, -3.446), strict=True))
-    contrast = (0.27746021, 0.33464058, 0.29134935)
-    data = tx.simulate(
-        truth, mode="two_component", phi=(-25.0, 8.0, 40.0), n_frame=25, q=0.02, dt=0.1, seed=2,
-        contrast=contrast, offset=(0.98260507, 1.00494641, 0.97597443), dtype="f64",
-        sigma=0.015767715813562535,
-    )  # fmt: skip
-    middles = (700, -0.6, 60, 1300, 0.7, 50, 330, 0.9, 40, 0.5, -0.4, 0.2, -2.5)
-    widths = (70, 0.06, 30, 130, 0.07, 30, 30, 0.05, 10, 0.05, 0.05, 0.03, 1)
+    """The fit is at a bound of D_offset_ref, far from the priors, from which the truth is drawn."""
+    middles = np.array((700, -0.6, 60, 1300, 0.7, 50, 330, 0.9, 40, 0.5, -0.4, 0.2, -2.5))
+    widths = np.array((70, 0.06, 30, 130, 0.07, 30, 30, 0.05, 10, 0.05, 0.05, 0.03, 1))
     names = [name for name in TRUTH if name != "f2"]
-    prior = dict(zip(names, zip(middles, widths, strict=True), strict=True))
+    random = np.random.default_rng([2, 13])
+    truth = dict(zip(names, middles + widths * random.standard_normal(13), strict=True))
+    noise = 0.015 * abs(random.standard_normal())
+    contrast, offset = random.standard_normal((2, 3)) * [[0.03], [0.02]] + [[0.3], [1.0]]
+    data = tx.simulate(
+        {**truth, "f2": 0.0}, mode="two_component", phi=(-25.0, 8.0, 40.0), n_frame=25, q=0.02,
+        dt=0.1, seed=2, contrast=contrast, offset=offset, dtype="f64", sigma=noise,
+    )  # fmt: skip
     start = dict(zip(names, middles, strict=True))
+    prior = dict(zip(names, zip(middles, widths, strict=True), strict=True))
     draws = tx.sample(
-        data, mode="two_component", method="laplace", fit={"n_start": 1, "start": start},
+        data, mode="two_component", fit={"n_start": 1, "start": start}, method="laplace",
         prior={**prior, "contrast": (0.3, 0.03), "offset": (1.0, 0.02)}, noise_scale=0.01,
         n_chain=2, n_draw=200,
     )  # fmt: skip
+    assert draws.fit_theta[2] == -1e4
     for name in names:
         assert abs(draws[name].mean() - truth[name]) < 4 * draws[name].std(), name
