@@ -375,7 +375,9 @@ static void judge(rates_run *run)
                  : size < 5 ? "strongly"
                             : "very strongly",
                  info->log_bayes_factor, odds,
-                 is_free ? "the rates are no power law" : "the rates need no free form");
+                 !is_free   ? "the rates need no free form"
+                 : size < 3 ? "the rates may be no power law"
+                            : "the rates are no power law");
     }
     info->verdict = r->verdict;
     if (run->is_unsound && size < FAR) { // else an error of a few changes nothing
