@@ -232,10 +232,7 @@ def fit_rates(
     """
     request = _Request("fit_rates", data, config, options)
     vectors = request.start(start, fixed, None) | request.bounds(bounds)
-    own = {
-        "shape": _place("shape", _SHAPES, shape),
-        "spacing": _place("spacing", _SPACINGS, spacing),
-    }
+    kind, axis = _place("shape", _SHAPES, shape), _place("spacing", _SPACINGS, spacing)
     if smoothness is not None and not smoothness > 0:
         raise _core.ArgumentError(
             f"smoothness: {smoothness!r}; expected a number above 0, or None to choose it"
@@ -247,8 +244,9 @@ def fit_rates(
             **vectors,
             progress=callback(progress),
             knots=knots,
+            shape=kind,
+            spacing=axis,
             smoothness=smoothness,
-            **own,
         )
     result = RatesResult(handle)
     for note in result.notes:
