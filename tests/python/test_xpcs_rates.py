@@ -27,12 +27,13 @@ def matrices(rate: Floats, n_angle: int = 2, seed: int = 0, sigma: float = 0.01)
     model = np.exp(-(Q**2) * DT * np.abs(integral[:, None] - integral[None, :]))
     noise = np.random.default_rng(seed).normal(0, sigma, (n_angle, *model.shape))
     upper = np.triu(noise)
-    return 1 + 0.3 * model + upper + np.triu(noise, 1).transpose(0, 2, 1)
+    lower = np.triu(noise, 1).transpose(0, 2, 1)
+    return np.asarray(1 + 0.3 * model + upper + lower, np.float64)
 
 
 def ageing(n: int = 80) -> tuple[Floats, Floats]:
-    t = DT * np.arange(1, n + 1)
-    return t, 500 + 9000 * np.exp(-6 * t / t[-1])
+    t = np.asarray(DT * np.arange(1, n + 1), np.float64)
+    return t, np.asarray(500 + 9000 * np.exp(-6 * t / t[-1]), np.float64)
 
 
 def data_of(rate: Floats, **more: Any) -> xpcs.Data:
