@@ -34,6 +34,7 @@ FOLDER = ROOT / "bench" / "results" / "scaling"
 PAGE = ROOT / "docs" / "cluster.md"
 BEGIN = "<!-- made by bench/scaling_model.py: do not edit -->"
 END = "<!-- end of what bench/scaling_model.py makes -->"
+UNITS = ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 RANKS = (1, 16, 64, 256, 1000, 4000)
 
 
@@ -73,7 +74,7 @@ class Exchange:
 class Xpcs:
     """A pass over 23 matrices of the laminar model."""
 
-    name, unit = "xpcs-pass", "points"
+    name, unit = "xpcs-pass", "point"
     n_sum = 23 * (6 + 3 * 7) + 28
     big = 23 * 1e4 * (1e4 - 1) / 2
     big_text = "23 x 10,000 x 10,000 points"
@@ -109,7 +110,7 @@ class Xpcs:
 class Decode:
     """The likelihood of a chunk of rows in f32, 200 places."""
 
-    name, unit = "decode-likelihood", "rows"
+    name, unit = "decode-likelihood", "row"
     big, big_text = 1e5, "100,000 rows of 200 places"
     row_bytes = 200 * 4
 
@@ -134,7 +135,7 @@ class DecodeMaze(Decode):
 class Study:
     """Recordings of 14 channels and 4,000 windows."""
 
-    name, unit = "study", "recordings"
+    name, unit = "study", "recording"
     big, big_text = 2000, "2,000 recordings"
 
     def units(self, work, n_rank, threads):
@@ -197,7 +198,8 @@ class Model:
 
 
 def tell_time(seconds):
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    scale, unit = next((s, u) for s, u in UNITS if seconds >= s or s == UNITS[-1][0])
+    return f"{seconds / scale:.3g} {unit}"
 
 
 def table_of_rows(rows):
@@ -212,11 +214,11 @@ def table_of_rows(rows):
 
 
 def table_of_model(models):
-    out = ["| | a unit of one thread | error of steps not used: median, worst | no faster beyond |",
+    out = ["| | of one thread | error of steps not used: median, worst | no faster beyond |",
            "|---|---|---|---|"]  # fmt: skip
     for m in models:
         errors = [abs(error) for error in m.errors()]
-        out.append(f"| {m.case.name} | {1e9 * m.c:.3g} ns of {m.case.unit} "
+        out.append(f"| {m.case.name} | {tell_time(m.c)} a {m.case.unit} "
                    f"| {100 * statistics.median(errors):.0f} %, {100 * max(errors):.0f} % "
                    f"| {m.last_rank(m.case.big)} ranks of {m.case.big_text} |")  # fmt: skip
     out += ["", "| ranks of one thread | " + " | ".join(m.case.big_text for m in models) + " |",
@@ -239,8 +241,10 @@ def make_page(found):
         f"{exchange.a / 1e9:.1f} GB/s of a machine (half of the gathers measured are within "
         f"{100 * exchange.error:.0f} %)."
     )
-    return [BEGIN, "", f"Measured on {machine}:", "", *table_of_rows(rows), "", constants, "",
-            *table_of_model(models), "", END]  # fmt: skip
+    notes = [one["note"] for one in found if "note" in one]
+    head = " ".join([f"Measured on {machine}.", *notes])
+    return [BEGIN, "", head, "", *table_of_rows(rows), "", constants, "", *table_of_model(models),
+            "", END]  # fmt: skip
 
 
 def put(page, lines):
