@@ -16,6 +16,7 @@ torch: Any = pytest.importorskip("torch")
 import tessera  # noqa: E402
 import tessera.clifford as tc  # noqa: E402
 from tessera.clifford import lgatr, native  # noqa: E402
+from tessera.clifford.equivariant import _fused  # noqa: E402
 from tessera.clifford.native import _compile  # noqa: E402
 from tessera.clifford.native._find import State  # noqa: E402
 
@@ -313,6 +314,33 @@ def test_parts_of_blocks(s: int, through_python: Callable[[bool], None]) -> None
     for a, b in zip(*found, strict=True):
         assert (a is None) == (b is None)
         assert a is None or torch.equal(a, b)
+
+
+def test_rows_in_parts(
+    through_python: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(10)
+    block = lgatr.LGATrBlock(2, 3, {"num_heads": 2}, {"mlp_ratio": 2})
+    x, scalars = torch.randn(3, 100, 2, 16, requires_grad=True), torch.randn(3, 100, 3)
+    found = []
+    for on, most in ((False, 1 << 20), (False, 1), (True, 1)):
+        through_python(on)
+        monkeypatch.setattr(_fused, "_CHUNK_BYTES", most)
+        z, _ = block(x, scalars)
+        found.append(torch.autograd.grad(z.square().sum(), [x, *block.parameters()]))
+    for whole, parts, python in zip(*found, strict=True):
+        assert torch.equal(parts, python)
+        torch.testing.assert_close(parts, whole)
+
+
+def test_parts_of_blocks_without_rows(through_python: Callable[[bool], None]) -> None:
+    torch.manual_seed(9)
+    block = lgatr.LGATrBlock(2, 3, {"num_heads": 2}, {"mlp_ratio": 2})
+    for on in (False, True):
+        through_python(on)
+        z, _ = block(torch.randn(0, 5, 2, 16), torch.randn(0, 5, 3))
+        for g in torch.autograd.grad(z.sum(), list(block.parameters()), allow_unused=True):
+            assert g is None or not g.any()
 
 
 def test_threads_change_no_bits() -> None:

@@ -131,7 +131,7 @@ def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
 def _chunks(n_row: int, n: FeedForwardSizes, item: int) -> Iterator[slice]:
     width = (N_COMPONENT * n.hidden_c + max(n.hidden_s, n.s)) * item
     n_chunk = max(-(-n_row * width // _CHUNK_BYTES), 1)
-    step = -(-n_row // (n_chunk * _ROW_STEP)) * _ROW_STEP
+    step = max(-(-n_row // (n_chunk * _ROW_STEP)), 1) * _ROW_STEP
     for first in range(0, n_row, step):
         yield slice(first, min(first + step, n_row))
 
@@ -167,21 +167,32 @@ class _FeedForward(torch.autograd.Function):
             return *differentiable(tuple(inputs), wanted, gradients[0], *n), None
         rows, pair, out, last = inputs
         gz = gradients[0].contiguous()
-        sums = [torch.zeros_like(m) for m in (pair, out, last)]
+        sums = [torch.empty_like(m) for m in (pair, out, last)]
+        if not rows.shape[0]:
+            for m in sums:
+                m.zero_()
         g_rows = torch.empty_like(rows)
         for part in _chunks(rows.shape[0], n, rows.itemsize):
-            _feed_back(rows[part], hidden[part], gz[part], (pair, out, last), sums, g_rows[part], n)
+            add = _add if part.start else _begin
+            matrices = (pair, out, last)
+            _feed_back(rows[part], hidden[part], gz[part], matrices, sums, g_rows[part], n, add)
         return g_rows, *sums, None
 
 
 def _factors(x: Tensor, pair: Tensor) -> tuple[Tensor, Tensor]:
-    """Return both factors of the product, each in memory of its own."""
-    left, right = pair.chunk(2, 1)
-    return torch.addmm(left[-1], x, left[:-1]), torch.addmm(right[-1], x, right[:-1])
+    """Return both factors of the product, side by side: matrix products are fast where wide."""
+    left, right = torch.addmm(pair[-1], x, pair[:-1]).chunk(2, 1)
+    return left, right
+
+
+def _begin(sums: Tensor, x: Tensor, g: Tensor) -> None:
+    """Write what the first rows x and gradients g give to the gradient of a packed matrix."""
+    torch.mm(x.T, g, out=sums[:-1])
+    torch.sum(g, 0, out=sums[-1])
 
 
 def _add(sums: Tensor, x: Tensor, g: Tensor) -> None:
-    """Add what rows x and gradients g give to the gradient of a packed matrix."""
+    """Add what more rows give."""
     sums[:-1].addmm_(x.T, g)
     sums[-1].add_(g.sum(0))
 
@@ -194,25 +205,22 @@ def _feed_back(
     sums: list[Tensor],
     g_x: Tensor,
     n: FeedForwardSizes,
+    add: Callable[[Tensor, Tensor, Tensor], None],
 ) -> None:
     pair, out, last = matrices
     c, geometry = n.hidden_c, n.geometry
     unit = native.norm(hidden, c, geometry)
-    _add(sums[2], native.gate(unit, c, geometry), gz)
+    add(sums[2], native.gate(unit, c, geometry), gz)
     g = native.gate_back(unit, torch.mm(gz, last[:-1].T), c, geometry)
     del unit
     g = native.norm_back(hidden, g, c, geometry)
     factors = _factors(x, pair)
-    _add(sums[1], native.product(*factors, native.scalars_of(x, n.c), c, geometry), g)
+    add(sums[1], native.product(*factors, native.scalars_of(x, n.c), c, geometry), g)
     g = torch.mm(g, out[:-1].T)
-    g_left, g_right = native.product_back(*factors, g, c, geometry)
+    g_pair = native.product_back(*factors, g, c, geometry)
     del factors
-    sums_left, sums_right = sums[0].chunk(2, 1)
-    _add(sums_left, x, g_left)
-    _add(sums_right, x, g_right)
-    left, right = pair[:-1].chunk(2, 1)
-    torch.mm(g_left, left.T, out=g_x)
-    g_x.addmm_(g_right, right.T)
+    add(sums[0], x, g_pair)
+    torch.mm(g_pair, pair[:-1].T, out=g_x)
     if n.s:
         native.scalars_of(g_x, n.c).add_(native.scalars_of(g, c))
 

@@ -290,7 +290,12 @@ class EquivariantLinear(nn.Module):
 def times(rows: Tensor, matrix: Tensor, has_bias: bool) -> Tensor:
     """Multiply packed rows with a packed matrix."""
     flat = rows.reshape(-1, rows.shape[-1])
-    z = torch.addmm(matrix[-1], flat, matrix[:-1]) if has_bias else torch.mm(flat, matrix[:-1])
+    if has_bias:
+        # In one step, whose gradient is one as well: the matrix is not filled with zeros twice.
+        body, bias = matrix.split([matrix.shape[0] - 1, 1])
+        z = torch.addmm(bias, flat, body)
+    else:
+        z = torch.mm(flat, matrix[:-1])
     return z.view(*rows.shape[:-1], z.shape[-1])
 
 

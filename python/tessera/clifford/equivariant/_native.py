@@ -102,7 +102,7 @@ def norm(rows: Tensor, n_channel: int, geometry: Geometry) -> Tensor:
     s = scalars_of(rows, n_channel)
     if s.shape[1] > _NARROW:
         scalars_of(z, n_channel).copy_(torch.layer_norm(s, s.shape[1:], eps=_SCALAR_EPS))
-    elif s.shape[1]:
+    elif s.numel():
         var, mean = torch.var_mean(s, 1, correction=0, keepdim=True)
         torch.mul(s - mean, var.add_(_SCALAR_EPS).rsqrt_(), out=scalars_of(z, n_channel))
     return z
@@ -121,19 +121,13 @@ def norm_back(rows: Tensor, grad: Tensor, n_channel: int, geometry: Geometry) ->
     )
     s, gs = scalars_of(rows, n_channel), scalars_of(grad, n_channel)
     if s.shape[1] > _NARROW:
-        var, mean = torch.var_mean(s, 1, correction=0, keepdim=True)
+        s = s.contiguous()
+        _, mean, inverse = torch.native_layer_norm(s, s.shape[1:], None, None, _SCALAR_EPS)
         found = torch.ops.aten.native_layer_norm_backward(
-            gs.contiguous(),
-            s.contiguous(),
-            s.shape[1:],
-            mean,
-            var.add_(_SCALAR_EPS).rsqrt_(),
-            None,
-            None,
-            [True, False, False],
+            gs.contiguous(), s, s.shape[1:], mean, inverse, None, None, [True, False, False]
         )[0]
         scalars_of(g, n_channel).copy_(found)
-    elif s.shape[1]:
+    elif s.numel():
         var, mean = torch.var_mean(s, 1, correction=0, keepdim=True)
         inverse = var.add_(_SCALAR_EPS).rsqrt_()
         unit = (s - mean).mul_(inverse)
@@ -187,9 +181,10 @@ def product(
 
 def product_back(
     left: Tensor, right: Tensor, grad: Tensor, n_channel: int, geometry: Geometry
-) -> tuple[Tensor, Tensor]:
-    """Return the gradients of product by its factors."""
-    g_left, g_right = torch.empty_like(left), torch.empty_like(right)
+) -> Tensor:
+    """Return the gradients of product by its factors, side by side."""
+    both = left.new_empty(left.shape[0], left.shape[1] + right.shape[1])
+    g_left, g_right = both.chunk(2, 1)
     _backward(
         _product_op(geometry),
         _mv(left, n_channel),
@@ -198,4 +193,4 @@ def product_back(
         _mv(g_left, n_channel),
         _mv(g_right, n_channel),
     )
-    return g_left, g_right
+    return both

@@ -182,7 +182,8 @@ class SelfAttention(nn.Module):
             z = z.view(*z.shape[:-1], n_part, n_head, width)
             if self.config.normalizes:
                 z = norm_rows(z, c, s, self.geometry)
-            found += [z[..., part, :, :] for part in range(n_part)]
+            # Not by index: the gradient of each part would be as large as all of them.
+            found += z.unbind(-3)
         return found
 
     def rows(

@@ -22,9 +22,10 @@
 #include <ATen/ops/linalg_vecdot.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/var_mean.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/python_variable.h>

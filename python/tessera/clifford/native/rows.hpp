@@ -38,7 +38,7 @@ Tensor scalars_of(const Tensor &rows, int64_t c)
 
 bool has_scalars(const Tensor &rows, int64_t c)
 {
-    return rows.size(1) > N_COMPONENT * c;
+    return rows.size(0) > 0 && rows.size(1) > N_COMPONENT * c;
 }
 
 // Multivectors of a pass; the exact precision, as there are no matrix products.
@@ -122,14 +122,16 @@ Tensor norm_back(const Tensor &rows, const Tensor &grad, int64_t c, const Geomet
     }
     const Tensor s = scalars_of(rows, c);
     const Tensor gs = scalars_of(grad, c);
-    auto [var, mean] = at::var_mean(s, at::IntArrayRef{1}, at::Scalar(0), true);
-    const Tensor inverse = var.add_(SCALAR_EPS).rsqrt_();
     Tensor out = scalars_of(found, c);
     if (s.size(1) > NARROW) {
-        out.copy_(std::get<0>(at::native_layer_norm_backward(gs.contiguous(), s.contiguous(),
-                                                             {s.size(1)}, mean, inverse, {}, {},
-                                                             {true, false, false})));
+        const Tensor rows_s = s.contiguous();
+        const auto [unit, mean, inverse] =
+            at::native_layer_norm(rows_s, {s.size(1)}, {}, {}, SCALAR_EPS);
+        out.copy_(std::get<0>(at::native_layer_norm_backward(
+            gs.contiguous(), rows_s, {s.size(1)}, mean, inverse, {}, {}, {true, false, false})));
     } else {
+        auto [var, mean] = at::var_mean(s, at::IntArrayRef{1}, at::Scalar(0), true);
+        const Tensor inverse = var.add_(SCALAR_EPS).rsqrt_();
         const Tensor unit = s.sub(mean).mul_(inverse);
         const Tensor along = at::linalg_vecdot(gs, unit).unsqueeze(1).div(-double(s.size(1)));
         const Tensor slope = at::addcmul(gs, unit, along).sub_(gs.mean(at::IntArrayRef{1}, true));
@@ -143,7 +145,8 @@ Tensor gate(const Tensor &rows, int64_t c, const Geometry &g)
     Tensor z = at::empty_like(rows);
     rows_forward(*g.gate, rows, nullptr, z, c);
     if (has_scalars(rows, c)) {
-        scalars_of(z, c).copy_(at::gelu(scalars_of(rows, c), "tanh"));
+        Tensor out = scalars_of(z, c);
+        at::gelu_out(out, scalars_of(rows, c), "tanh");
     }
     return z;
 }
@@ -153,8 +156,8 @@ Tensor gate_back(const Tensor &rows, const Tensor &grad, int64_t c, const Geomet
     Tensor found = at::empty_like(rows);
     rows_backward(*g.gate, rows, nullptr, grad, found, nullptr, c);
     if (has_scalars(rows, c)) {
-        scalars_of(found, c).copy_(
-            at::gelu_backward(scalars_of(grad, c), scalars_of(rows, c), "tanh"));
+        Tensor out = scalars_of(found, c);
+        at::gelu_backward_out(out, scalars_of(grad, c), scalars_of(rows, c), "tanh");
     }
     return found;
 }
@@ -196,15 +199,11 @@ Tensor half(const Tensor &pair, int which)
     return pair.narrow(1, which * width, width);
 }
 
-// Both factors of the product, each in memory of its own.
+// Both factors of the product, side by side: matrix products are fast where they are wide.
 std::array<Tensor, 2> factors_of(const Tensor &x, const Tensor &pair)
 {
-    std::array<Tensor, 2> found;
-    for (int i = 0; i < 2; i++) {
-        const Tensor one = half(pair, i);
-        found[i] = at::addmm(bias_of(one), x, body(one));
-    }
-    return found;
+    const Tensor both = at::addmm(bias_of(pair), x, body(pair));
+    return {half(both, 0), half(both, 1)};
 }
 
 template <class Work>
@@ -236,11 +235,18 @@ std::array<Tensor, 2> feed_forward(const Tensor &rows, const Tensor &pair, const
     return {z, hidden};
 }
 
-// Adds what rows x and gradients g give to the gradient of a packed matrix.
-void add_to(const Tensor &sums, const Tensor &x, const Tensor &g)
+// Adds what rows x and gradients g give to the gradient of a packed matrix; the first rows write.
+void add_to(const Tensor &sums, const Tensor &x, const Tensor &g, bool is_first)
 {
-    body(sums).addmm_(x.t(), g);
-    bias_of(sums).add_(g.sum(0));
+    Tensor matrix = body(sums);
+    Tensor bias = bias_of(sums);
+    if (is_first) {
+        at::mm_out(matrix, x.t(), g);
+        at::sum_out(bias, g, at::IntArrayRef{0});
+    } else {
+        matrix.addmm_(x.t(), g);
+        bias.add_(g.sum(0));
+    }
 }
 
 variable_list feed_backward(const Tensor &rows, const Tensor &pair, const Tensor &out,
@@ -249,7 +255,10 @@ variable_list feed_backward(const Tensor &rows, const Tensor &pair, const Tensor
 {
     const Geometry &geometry = *n.geometry;
     const int64_t c = n.hidden_c;
-    const Tensor sums[3] = {at::zeros_like(pair), at::zeros_like(out), at::zeros_like(last)};
+    Tensor sums[3] = {at::empty_like(pair), at::empty_like(out), at::empty_like(last)};
+    if (rows.size(0) == 0) {
+        std::for_each(sums, sums + 3, [](Tensor &t) { t.zero_(); });
+    }
     Tensor g_rows = at::empty_like(rows);
     by_chunks(rows.size(0), rows.itemsize(), n, [&](int64_t first, int64_t count) {
         const Tensor x = rows.narrow(0, first, count);
@@ -258,25 +267,23 @@ variable_list feed_backward(const Tensor &rows, const Tensor &pair, const Tensor
         Tensor g;
         {
             const Tensor unit = norm(inner, c, geometry);
-            add_to(sums[2], gate(unit, c, geometry), gz_part);
+            add_to(sums[2], gate(unit, c, geometry), gz_part, first == 0);
             g = gate_back(unit, at::mm(gz_part, body(last).t()), c, geometry);
         }
         g = norm_back(inner, g, c, geometry);
-        Tensor g_left;
-        Tensor g_right;
+        Tensor g_pair;
         {
             const std::array<Tensor, 2> factors = factors_of(x, pair);
-            add_to(sums[1], product(factors, x, n), g);
+            add_to(sums[1], product(factors, x, n), g, first == 0);
             g = at::mm(g, body(out).t());
-            g_left = at::empty_like(factors[0]);
-            g_right = at::empty_like(factors[1]);
-            rows_backward(*geometry.product, factors[0], &factors[1], g, g_left, &g_right, c);
+            g_pair = at::empty({count, pair.size(1)}, x.options());
+            const Tensor g_right = half(g_pair, 1);
+            rows_backward(*geometry.product, factors[0], &factors[1], g, half(g_pair, 0), &g_right,
+                          c);
         }
-        add_to(half(sums[0], 0), x, g_left);
-        add_to(half(sums[0], 1), x, g_right);
+        add_to(sums[0], x, g_pair, first == 0);
         Tensor g_x = g_rows.narrow(0, first, count);
-        at::mm_out(g_x, g_left, body(half(pair, 0)).t());
-        g_x.addmm_(g_right, body(half(pair, 1)).t());
+        at::mm_out(g_x, g_pair, body(pair).t());
         if (n.s > 0) {
             scalars_of(g_x, n.c).add_(scalars_of(g, c));
         }
