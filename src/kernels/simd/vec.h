@@ -38,9 +38,9 @@
 // One with V_HAS_FRACTION has v_fraction_T(x) = x - the whole number nearest to x.
 // One with V_NAN_STICKS gives NaN for v_at_most_T where either of the two is.
 // One with V_HAS_LANES multiplies by an item of a vector at no cost, and its vectors are 16 bytes:
-// v_fma_lane_T(x, lane, b, c) = x[lane] * b + c and v_mul_lane_f32(x, lane, b) = x[lane] * b, lane a
-// constant; v_load_first_f64(p) and
-// v_first_f64(v) are of the first lane alone.
+// v_fma_lane_T(x, lane, b, c) = x[lane] * b + c and v_mul_lane_f32(x, lane, b) = x[lane] * b, lane
+// a constant;
+// v_load_first_f64(p) and v_first_f64(v) are of the first lane alone.
 #ifndef TESS_KERNELS_SIMD_VEC_H
 #define TESS_KERNELS_SIMD_VEC_H
 
