@@ -7,10 +7,10 @@
 
 typedef struct decode_device {
     tess_device device;
-    uint64_t live_bytes;
-    uint64_t peak_bytes;
-    uint64_t up_bytes; // copied from the host
-    uint64_t down_bytes;
+    _Atomic(uint64_t) live_bytes;
+    _Atomic(uint64_t) peak_bytes;
+    _Atomic(uint64_t) up_bytes; // copied from the host
+    _Atomic(uint64_t) down_bytes;
 } decode_device;
 
 // The context's device from now on.

@@ -1,6 +1,7 @@
 // Predictions on a device with memory of its own: the CPU's bits, and what stays there.
 #include "decode_device.h"
 #include "decode_model.h"
+#include "runtime/group.h"
 #include "tessera/device_array.h"
 
 #include <stdlib.h>
@@ -241,6 +242,50 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const tess_backend *first_backend;
+static _Atomic int64_t n_sent; // copies from device to device
+
+static tess_status counted_copy(tess_backend_queue *queue, void *to, tess_space to_space,
+                                const void *from, tess_space from_space, size_t bytes)
+{
+    n_sent += to_space == TESS_SPACE_DEVICE && from_space == TESS_SPACE_DEVICE;
+    return first_backend->copy(queue, to, to_space, from, from_space, bytes);
+}
+
+// Two devices compute rows of the likelihood, one of them filters.
+static void rows_of_two_devices_meet_on_the_one_that_filters(void **state)
+{
+    (void)state;
+    golden_model m;
+    outputs right;
+    golden_model_open(&m, ctx, "decode/06_cont_frag", TESS_DECODE_EXACT);
+    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
+    assert_true(m.observation.n_time >= 128);
+    open_outputs(&right, &m, ALL, 0);
+    assert_ok(tess_decode_predict(ctx, m.detector, &m.observation, NULL, &right.out));
+    decode_device *first = decode_device_use(ctx, UINT64_C(1) << 40);
+    tess_device second = first->device;
+    tess_backend table = *first->device.backend;
+    tess_group group = {.n = 2, .devices = {&first->device, &second}};
+    first_backend = first->device.backend;
+    table.copy = counted_copy;
+    second.backend = &table;
+    second.member = 1;
+    assert_ok(table.queue_create(second.handle, &second.queue));
+    ctx->group = &group;
+    n_sent = 0;
+    predict_there(&m, ALL, 1u << CAUSAL_STATES, 1, &right);
+    assert_true(n_sent > 0);
+    n_sent = 0;
+    predict_there(&m, ALL, ALL, 0, &right);
+    assert_true(n_sent > 0);
+    close_outputs(&right);
+    golden_model_close(&m);
+    ctx->group = NULL;
+    ctx->device = &ctx->cpu;
+    table.queue_destroy(second.queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +294,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(rows_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_stay_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_of_two_devices_meet_on_the_one_that_filters, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
