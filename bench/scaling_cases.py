@@ -197,7 +197,7 @@ def make(size):
 
 
 def time_exchange(run, cores):
-    """Seconds of a gather by ranks and bytes, from bench/comm_speed.c beside the command."""
+    """Seconds of a gather by ranks and bytes, by comm_speed, beside the command."""
     program = Path(run.command).with_name("comm_speed")
     found = []
     n_rank = 2

@@ -101,7 +101,7 @@ def main() -> None:
         if how != "alone":
             from mpi4py import MPI
 
-            comm = MPI.COMM_WORLD
+            comm: MPI.Comm = MPI.COMM_WORLD
             rank = comm.rank
             if rank == 0:
                 tree(out / "bids")

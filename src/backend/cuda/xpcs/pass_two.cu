@@ -237,6 +237,17 @@ __device__ __forceinline__ bool is_dark_two(const xp_pass &a, const xp_tile &til
     return 2 * angles.least_w2 * nearest > 40;
 }
 
+__device__ __forceinline__ void put_hessian(const double (&hessian)[2][4], int warp, double *out)
+{
+    for (int half = 0; half < 2; half++) {
+        for (int k = 0; k < 4; k++) {
+            int row, column;
+            place_of(half, k, &row, &column);
+            out[(warp * side + row) * side + column] = hessian[half][k];
+        }
+    }
+}
+
 template <int want, int weighing>
 __global__ void __launch_bounds__(xp_max_warps * 32, 2)
     two_kernel(const __grid_constant__ xp_pass a)
@@ -287,13 +298,7 @@ __global__ void __launch_bounds__(xp_max_warps * 32, 2)
     }
 
     __syncthreads();
-    for (int half = 0; half < 2; half++) {
-        for (int k = 0; k < 4; k++) {
-            int row, column;
-            place_of(half, k, &row, &column);
-            (&s.pairs[0][0])[(warp * side + row) * side + column] = hessian[half][k];
-        }
-    }
+    put_hessian(hessian, warp, &s.pairs[0][0]);
     store_heads(heads, n, s.heads);
     __syncthreads();
     const int64_t part = int64_t(a.first_set + blockIdx.z) * a.n_leaf * xp_leaf_parts + blockIdx.x;

@@ -3,9 +3,9 @@
 // Every device has the model and takes a range of the rows of a chunk, in a thread and a queue of
 // its own. Rows go where they are wanted: to the host's memory, or to the device that filters, by
 // the way the driver has between the two. A row's values are its own, whoever computes it.
+#include "systems/decode/states/engine_devices.h"
 #include "base/status.h"
 #include "runtime/group.h"
-#include "systems/decode/states/engine_devices.h"
 
 // Fewer are computed before the others have begun.
 enum { LEAST_ROWS = 64 };
