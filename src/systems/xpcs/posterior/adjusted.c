@@ -22,14 +22,6 @@ static void fill_weights(tess_xp_sampler *s)
     }
 }
 
-void tess_xp_sampler_weigh(const tess_xp_sampler *s, double *sums)
-{
-    const int64_t n_sum = 6 + 3 * s->density.n_param;
-    for (int64_t i = 0; s->weight && i < s->density.n_angle * n_sum; i++) {
-        sums[i] *= s->weight[i / n_sum];
-    }
-}
-
 // A matrix of all coordinates without that of the noise, in its place.
 static void drop_noise(double *matrix, int64_t n)
 {

@@ -18,6 +18,14 @@ typedef struct batch {
     double *gradient;
 } batch;
 
+void tess_xp_sampler_weigh(const tess_xp_sampler *s, double *sums)
+{
+    const int64_t n_sum = 6 + 3 * s->density.n_param;
+    for (int64_t i = 0; s->weight && i < s->density.n_angle * n_sum; i++) {
+        sums[i] *= s->weight[i / n_sum];
+    }
+}
+
 static tess_status finish_point(void *arg, int64_t i, int32_t worker)
 {
     (void)worker;

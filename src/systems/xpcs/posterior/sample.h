@@ -135,6 +135,8 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_draw(tess_xp_sampler *sampler,
 TESS_MUST_CHECK tess_status tess_xp_sampler_evaluate(tess_xp_sampler *sampler,
                                                      const double *const *u, int64_t n,
                                                      double *log_density, double *gradient);
+// Sums of a pass [n_sum], weighed as the fit did.
+void tess_xp_sampler_weigh(const tess_xp_sampler *sampler, double *sums);
 // Coordinates u of theta for chains to begin at: what is on a bound, or nearer than its error, is
 // moved inside by that, a thousandth of the range at most.
 void tess_xp_sampler_start(const tess_xp_sampler *sampler, const double *theta, double noise,
@@ -156,8 +158,6 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_take_weights(tess_xp_sampler *sample
 // What its likelihood is flattened by, in the coordinates as they are now and once the noise is
 // known.
 TESS_MUST_CHECK tess_status tess_xp_sampler_place_adjust(tess_xp_sampler *sampler);
-// Sums of a pass [n_sum], weighed as the fit did.
-void tess_xp_sampler_weigh(const tess_xp_sampler *sampler, double *sums);
 
 // --- chains.c ---
 
