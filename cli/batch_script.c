@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-// Dollars and quotes in the user's words are meant as they are.
+// Dollars, quotes and commas in the user's words are meant as they are.
 static void print_pardon(FILE *file, const char *indent, int is_needed)
 {
     if (is_needed) {
-        fprintf(file, "%s# shellcheck disable=SC1003,SC1112,SC2016,SC2026\n", indent);
+        fprintf(file, "%s# shellcheck disable=SC1003,SC1112,SC2016,SC2026,SC2054\n", indent);
     }
 }
 
@@ -21,7 +21,7 @@ static int is_odd(const char *text)
     for (const char *at = text; *at; at++) {
         is_ascii &= (unsigned char)*at < 0x80;
     }
-    return !is_ascii || strpbrk(text, "$`'\"\\") != NULL;
+    return !is_ascii || strpbrk(text, "$`'\"\\,") != NULL;
 }
 
 void batch_print_work(FILE *file, const batch_job *job)

@@ -19,7 +19,7 @@ const tess_param_table *batch_params(void)
         {"nodes", TESS_PARAM_INT, AT_CONFIG(nodes), 0, 0, 65536, NULL, "",
          "machines the ranks are on, the same number on each; 0: wherever there is room"},
         {"gpus_per_task", TESS_PARAM_INT, AT_CONFIG(gpus_per_task), 0, 0, 64, NULL, "",
-         "GPUs; 0: one with --device cuda, else none"},
+         "GPUs of each rank; 0: as many as its --device needs"},
         {"stop_before", TESS_PARAM_INT, AT_CONFIG(stop_before), 60, 1, 86400, NULL, "s",
          "how long before the time limit the run keeps its work and stops, to go on"},
         {"restarts", TESS_PARAM_INT, AT_CONFIG(restarts), 20, 0, 1000, NULL, "",
@@ -179,6 +179,18 @@ static void add_to_all(batch_job *job, const char *text)
     }
 }
 
+// As many GPUs as the numbers in a device's name need: a job counts its own from zero.
+static int64_t count_gpus(const char *device)
+{
+    int64_t n = device && strncmp(device, "cuda", 4) == 0 ? 1 : 0;
+
+    for (const char *at = n > 0 ? strchr(device, ':') : NULL; at; at = strchr(at + 1, ':')) {
+        const long number = strtol(at + 1, NULL, 10);
+        n = number >= n && number < 64 ? number + 1 : n;
+    }
+    return n;
+}
+
 static int take_machine(batch_job *job)
 {
     run_settings run;
@@ -193,8 +205,8 @@ static int take_machine(batch_job *job)
                                (long long)*cpus, (long long)run.threads);
     }
     *cpus = *cpus > 0 ? *cpus : run.threads > 0 ? run.threads : 4;
-    if (job->config.gpus_per_task == 0 && v->device && strncmp(v->device, "cuda", 4) == 0) {
-        job->config.gpus_per_task = 1;
+    if (job->config.gpus_per_task == 0) {
+        job->config.gpus_per_task = count_gpus(v->device);
     }
     return 0;
 }

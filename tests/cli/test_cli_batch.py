@@ -99,6 +99,18 @@ def test_ranks(tessera, run_file, called):
     assert called(text, SLURM_CPUS_PER_TASK="3", code=75)[1] == ["scontrol requeue 7"]
 
 
+@pytest.mark.parametrize("device, n", [("cpu", 0), ("cuda", 1), ("cuda:all", 1), ("cuda:1", 2),
+                                       ("cuda:0,cuda:1", 2), ("cuda:3,cuda:0", 4)])
+def test_gpus_are_as_many_as_the_device_needs(tessera, run_file, device, n):
+    """A job that has one GPU finds no cuda:1; what is said outright holds."""
+    words = ["--mem", "1G", *FIT, "--device", device]
+    found = [line for line in directives(script(tessera, "slurm", *words)) if "gpus" in line]
+    assert found == [f"--gpus-per-task={n}"] * (n > 0)
+    found = directives(script(tessera, "pbs", *words))[1]
+    assert found.split("mb")[1] == (f":ngpus={n}" if n else "")
+    assert "--gpus-per-task=8" in script(tessera, "slurm", "--gpus-per-task", "8", *words)
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_memory_follows_the_plan(tessera, tmp_path, system):
     """Larger tiles ask for more, and a limit of that much gives the same plan."""
