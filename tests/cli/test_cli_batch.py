@@ -99,8 +99,8 @@ def test_ranks(tessera, run_file, called):
     assert called(text, SLURM_CPUS_PER_TASK="3", code=75)[1] == ["scontrol requeue 7"]
 
 
-@pytest.mark.parametrize("device, n", [("cpu", 0), ("cuda", 1), ("cuda:all", 1), ("cuda:1", 2),
-                                       ("cuda:0,cuda:1", 2), ("cuda:3,cuda:0", 4)])
+@pytest.mark.parametrize(("device", "n"), [("cpu", 0), ("cuda", 1), ("cuda:all", 1), ("cuda:1", 2),
+                                           ("cuda:0,cuda:1", 2), ("cuda:3,cuda:0", 4)])
 def test_gpus_are_as_many_as_the_device_needs(tessera, run_file, device, n):
     """A job that has one GPU finds no cuda:1; what is said outright holds."""
     words = ["--mem", "1G", *FIT, "--device", device]
