@@ -83,15 +83,35 @@ def all_results(bids: Path, out: Path) -> dict[str, str]:
     return xpcs_results() | decode_results(out) | study_results(bids, out)
 
 
+def other_chunks(comm: Any) -> str:
+    """Return what is said of ranks that predict in other steps than rank 0."""
+    time = np.arange(0, 4, 0.01)
+    x = 20 + 20 * np.sin(time)[:, None]
+    times, marks = [time[::9]], [np.ones((len(time[::9]), 1))]
+    model = td.ContFragClusterlessClassifier(
+        environments=td.Environment(place_bin_size=4.0),
+        clusterless_algorithm_params={"position_std": 4.0, "waveform_std": 20.0},
+        sampling_frequency=100,
+    )
+    model.fit(time, x, times, marks)
+    try:
+        model.predict(times, marks, time=time, n_chunks=2 + 2 * (comm.rank == 1))
+    except tessera.Error as error:
+        return str(error)
+    return "nothing"
+
+
 def broken(comm: Any) -> dict[str, str]:
     """One rank wants something else: all hear of it, and go on together."""
+    chunks = other_chunks(comm)
     data = xpcs.simulate(mode="static_isotropic", n_angle=2, n_frame=240, dt=0.1, sigma=0.01)
     try:
         xpcs.fit(data, mode="static_isotropic", sigma=0.01, n_start=1 + comm.rank)
         said = "nothing"
     except tessera.Error as error:
         said = f"{type(error).__name__}: {error}"
-    return {"said": said, "fit": digest(xpcs.fit(data, mode="static_isotropic", sigma=0.01).theta)}
+    fitted = xpcs.fit(data, mode="static_isotropic", sigma=0.01)
+    return {"said": said, "chunks": chunks, "fit": digest(fitted.theta)}
 
 
 def main() -> None:

@@ -83,6 +83,8 @@ def test_an_error_is_everybodys_and_the_next_call_works(tmp_path: Path) -> None:
     need_ranks()
     found = results(tmp_path / "out", 3, "broken")
     assert all("the ranks have come apart" in each["said"] for each in found)
+    step = "rank 0 is at 200 time bins from bin 0, this one at 100 from 0; give all the same arg"
+    assert all(step in each["chunks"] for each in found)
     assert len({each["fit"] for each in found}) == 1
 
 

@@ -62,11 +62,12 @@ tess_status tess_de_ranks_likelihood(tess_de_engine *e, int64_t first, int64_t c
     request ask = {first, count};
     tess_status status = tess_comm_broadcast(e->ctx, ASK, TESS_OK, &ask, sizeof ask);
     if (status == TESS_OK && (ask.first != first || ask.count != count)) {
-        const tess_status other =
-            tess_error_set(TESS_E_MISMATCH,
-                           "the ranks have come apart: one is at time %lld, rank 0 "
-                           "at %lld; give all the same threads and memory limit",
-                           (long long)first, (long long)ask.first);
+        const tess_status other = tess_error_set(
+            TESS_E_MISMATCH,
+            "the ranks have come apart: rank 0 is at %lld time bins from bin %lld, "
+            "this one at %lld from %lld; give all the same arguments, threads and "
+            "memory limit",
+            (long long)ask.count, (long long)ask.first, (long long)count, (long long)first);
         status = tess_comm_agree(e->ctx, ASK, other);
     } else if (status == TESS_OK) {
         status = exchange(e, ask, scratch, ll, report);
