@@ -245,6 +245,7 @@ def test_files(tmp_path: Path) -> None:
         ({"loss": "huber"}, "loss"),
         ({"counting": "full"}, "counting"),
         ({"uncertainty": "block_bootstrap"}, "uncertainty"),
+        ({"noise": "frames"}, "noise"),
         ({"resume": True}, "resume"),
     ],
 )

@@ -57,6 +57,10 @@ static tess_status check_config(const tess_xp_joint *j)
         TESS_FAIL(TESS_E_CONFIG, "uncertainty: errors of joint fits are those of the covariance; "
                                  "leave it at auto or covariance");
     }
+    if (c->noise != 0) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: joint fits take points as independent; leave it at "
+                                 "independent, and look at members alone with frames");
+    }
     if (c->contrast || c->offset) {
         TESS_FAIL(TESS_E_CONFIG, "contrast and offset: joint fits take none, as members differ in "
                                  "their angles; leave them out");
