@@ -6,6 +6,8 @@
 #include "job.h"
 #include "text.h"
 
+#include <tessera/device.h>
+
 #include <string.h>
 
 enum { MOST_MODELS = 16 };
@@ -57,6 +59,22 @@ static void print_rows(const tess_xpcs_evidence *rows, int64_t n)
     }
 }
 
+static int print_result(cli *c, const tess_xpcs_evidence *rows, int64_t n)
+{
+    char *text = NULL;
+
+    if (!c->values.json) {
+        if (!c->values.quiet) {
+            print_rows(rows, n);
+        }
+        return 0;
+    }
+    CLI_CALL(tess_xpcs_compare_json(c->ctx, rows, n, &text));
+    puts(text);
+    tess_text_free(text);
+    return 0;
+}
+
 static int write_files(cli *c, const tess_xpcs_evidence *rows, int64_t n)
 {
     const char *const paths[] = {c->values.output, c->values.report};
@@ -96,9 +114,7 @@ static int run_compare(cli *c, xpcs_job *j)
                         tess_xpcs_compare(c->ctx, j->data, &j->model, modes, n, &j->fit_config,
                                           &j->sample_config, rows, sizeof *rows)));
     CLI_TRY(write_files(c, rows, n));
-    if (!c->values.quiet) {
-        print_rows(rows, n);
-    }
+    CLI_TRY(print_result(c, rows, n));
     for (int64_t k = 0; k < n; k++) {
         if (rows[k].is_doubtful) {
             console_note("%s: %s", tess_xpcs_mode_name((tess_xpcs_mode)rows[k].mode),

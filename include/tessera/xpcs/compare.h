@@ -56,6 +56,11 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_compare(tess_context *ctx, tess_x
 /** A log Bayes factor in words (Kass and Raftery 1995), with how sure it is. */
 TESS_API const char *tess_xpcs_bayes_words(double log_bayes_factor, double error);
 
+/** The table as JSON, for tess_text_free(); NaN is null. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_compare_json(tess_context *ctx,
+                                                            const tess_xpcs_evidence *rows,
+                                                            int64_t n, char **text);
+
 /** The table as a page of HTML, or as JSON where path ends with .json. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_compare_write(tess_context *ctx,
                                                              const tess_xpcs_evidence *rows,

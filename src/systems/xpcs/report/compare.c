@@ -7,6 +7,7 @@
 #include "page/html_table.h"
 #include "runtime/context.h"
 #include "runtime/origin.h"
+#include "tessera/device.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,12 +49,8 @@ static void put_row(tess_json *json, const tess_xpcs_evidence *e)
     tess_json_object_end(json);
 }
 
-static tess_status write_json(tess_context *ctx, const tess_xpcs_evidence *rows, int64_t n,
-                              const char *path, int overwrite)
+static void put_all(tess_context *ctx, tess_json *json, const tess_xpcs_evidence *rows, int64_t n)
 {
-    tess_json *json = NULL;
-    const char *text = NULL;
-    TESS_TRY(tess_json_create(ctx, 2, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.xpcs.compare/1");
     tess_json_object_begin(json, TESS_ORIGIN_NAME);
@@ -65,11 +62,36 @@ static tess_status write_json(tess_context *ctx, const tess_xpcs_evidence *rows,
     }
     tess_json_array_end(json);
     tess_json_object_end(json);
-    tess_status status = tess_json_finish(json, &text);
-    if (status == TESS_OK) {
-        status = tess_file_write_text(path, text, overwrite);
+}
+
+tess_status tess_xpcs_compare_json(tess_context *ctx, const tess_xpcs_evidence *rows, int64_t n,
+                                   char **text)
+{
+    tess_error_clear();
+    if (!ctx || !rows || n < 1 || !text) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s", !text ? "text: NULL" : "context or rows: NULL");
     }
+    tess_json *json = NULL;
+    const char *whole = NULL;
+    TESS_TRY(tess_json_create(ctx, 2, &json));
+    put_all(ctx, json, rows, n);
+    const tess_status status = tess_json_finish(json, &whole);
+    *text = status == TESS_OK ? strdup(whole) : NULL; // tess_text_free() has no context
     tess_json_destroy(json);
+    TESS_TRY(status);
+    if (!*text) {
+        TESS_FAIL(TESS_E_MEMORY, "no memory for the JSON of models");
+    }
+    return TESS_OK;
+}
+
+static tess_status write_json(tess_context *ctx, const tess_xpcs_evidence *rows, int64_t n,
+                              const char *path, int overwrite)
+{
+    char *text = NULL;
+    TESS_TRY(tess_xpcs_compare_json(ctx, rows, n, &text));
+    const tess_status status = tess_file_write_text(path, text, overwrite);
+    tess_text_free(text);
     return status;
 }
 

@@ -1,0 +1,19 @@
+"""tessera xpcs compare: the table on the screen, as JSON, and in files."""
+
+import json
+
+WORDS = ["--models", "static_isotropic,static_anisotropic", "--method", "laplace"]
+
+
+def test_the_table_is_told_as_json(tessera, tmp_path):
+    made = tessera("xpcs", "simulate", "-o", "run.hdf", "--mode", "static_anisotropic",
+                   "--n-angle", "2", "--n-frame", "15", "--dt", "0.1", "-q")
+    assert made.returncode == 0, made.stderr
+    result = tessera("xpcs", "compare", "run.hdf", *WORDS, "--json", "-o", "models.json")
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["schema"] == "tessera.xpcs.compare/1"
+    assert [row["model"] for row in told["models"]] == ["static_isotropic", "static_anisotropic"]
+    assert told["models"] == json.loads((tmp_path / "models.json").read_text())["models"]
+    lines = tessera("xpcs", "compare", "run.hdf", *WORDS)
+    assert "probability" in lines.stdout
