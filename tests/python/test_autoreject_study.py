@@ -433,8 +433,8 @@ def test_trees_of_mne_bids(tmp_path: Path) -> None:
 _OTHER_NAMES = {"n_split": "n_splits", "n_fold": "cv"}
 _OF_THE_PROCESS = {
     "config", "device_memory_limit", "help", "isa", "json", "keep_checkpoints", "log_file",
-    "log_json", "no_progress", "no_warn", "profile", "quiet", "time_limit", "trace", "verbose",
-    "werror",
+    "log_json", "no_progress", "no_warn", "profile", "quiet", "scratch", "time_limit", "trace",
+    "verbose", "werror",
 }  # fmt: skip
 
 
