@@ -413,6 +413,20 @@ static void bits_do_not_depend_on_threads(void **state)
     close_fitted(&many);
 }
 
+static void few_frames_are_refused_as_such(void **state)
+{
+    (void)state;
+    static const truth t = {.transport = ageing, .n_angle = 1, .n_frame = 3, .sigma = 0.01};
+    tess_context *ctx = unit_context(1, 0);
+    tess_xpcs_data *data = truth_data(ctx, &t);
+    tess_xpcs_model model = truth_model(&t);
+    tess_xpcs_rates *out = NULL;
+    assert_fails(tess_xpcs_fit_rates(ctx, data, &model, NULL, NULL, &out), TESS_E_ARGUMENT,
+                 "the data have 3 frames");
+    tess_xpcs_data_destroy(data);
+    tess_context_destroy(ctx);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -464,6 +478,7 @@ int main(void)
                                        cmocka_unit_test(the_prior_is_a_density),
                                        cmocka_unit_test(truths_are_found_and_power_laws_told),
                                        cmocka_unit_test(bits_do_not_depend_on_threads),
+                                       cmocka_unit_test(few_frames_are_refused_as_such),
                                        cmocka_unit_test(what_cannot_be_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,11 @@
 #include "base/blocks.h"
 #include "tessera/xpcs/rates.h"
 
-enum { TESS_XP_RATES_MOST_KNOTS = 100, TESS_XP_RATES_MOST_BASIS = TESS_XP_RATES_MOST_KNOTS + 2 };
+enum {
+    TESS_XP_RATES_LEAST_KNOTS = 4,
+    TESS_XP_RATES_MOST_KNOTS = 100,
+    TESS_XP_RATES_MOST_BASIS = TESS_XP_RATES_MOST_KNOTS + 2
+};
 
 // The unknowns z of a rate. smooth: the coefficients themselves. monotone: the first one, and the
 // logarithms of how far each of the others lies beyond the one before.

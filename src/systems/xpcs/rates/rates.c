@@ -47,7 +47,12 @@ static tess_status check_rates(const tess_xpcs_rates_config *c, int64_t n_frame)
         TESS_FAIL(TESS_E_ARGUMENT, "spacing: %d; expected 0 auto, 1 log or 2 linear",
                   (int)c->spacing);
     }
-    if (c->n_knot < 4 || c->n_knot > most) {
+    if (n_frame < TESS_XP_RATES_LEAST_KNOTS) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "the data have %lld frames; rates of any shape need %d: take more",
+                  (long long)n_frame, TESS_XP_RATES_LEAST_KNOTS);
+    }
+    if (c->n_knot < TESS_XP_RATES_LEAST_KNOTS || c->n_knot > most) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "knots: %lld; expected 4 to %lld, and no more than the %lld frames of the data",
                   (long long)c->n_knot, (long long)most, (long long)n_frame);
