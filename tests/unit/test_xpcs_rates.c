@@ -95,14 +95,14 @@ static long double plain_point(const tess_xp_rates_fit *fit, int64_t a, int64_t 
 {
     const int64_t k = fit->n_basis;
     const tess_xp_angle *angle = &fit->angles[a];
-    const long double decay =
-        expl(-(long double)angle->w2 * ((long double)fit->integral[0][j] - fit->integral[0][i]));
+    const long double decay = expl(-(long double)angle->w2 * ((long double)fit->integral[0][j] -
+                                                              (long double)fit->integral[0][i]));
     long double sinc = 1;
     long double slope = 0; // d sinc / dz
     long double b = 0;
     if (fit->n_kind > 1) {
-        b = (long double)fit->integral[1][j] - fit->integral[1][i];
-        const long double z = angle->amplitude * b;
+        b = (long double)fit->integral[1][j] - (long double)fit->integral[1][i];
+        const long double z = (long double)angle->amplitude * b;
         sinc = fabsl(z) < 1e-6L ? 1 - z * z / 6 : sinl(z) / z;
         slope = fabsl(z) < 1e-6L ? -z / 3 : (cosl(z) - sinc) / z;
     }
@@ -112,10 +112,10 @@ static long double plain_point(const tess_xp_rates_fit *fit, int64_t a, int64_t 
         const int64_t kind = l / k;
         const double *basis = kind < fit->n_kind ? fit->basis[kind] : NULL;
         const long double way =
-            basis ? (long double)basis[j * k + l % k] - basis[i * k + l % k] : 0;
-        jacobian[l] = !basis      ? by_z * angle->amplitude * angle->tau * b
-                      : kind == 0 ? -angle->w2 * m * way
-                                  : by_z * angle->amplitude * way;
+            basis ? (long double)basis[j * k + l % k] - (long double)basis[i * k + l % k] : 0;
+        jacobian[l] = !basis ? by_z * (long double)angle->amplitude * (long double)angle->tau * b
+                      : kind == 0 ? -(long double)angle->w2 * m * way
+                                  : by_z * (long double)angle->amplitude * way;
     }
     return m;
 }
@@ -131,9 +131,10 @@ static void add_angle(const tess_xp_rates_fit *fit, int64_t a, const double *row
             if (isnan(sample)) {
                 continue;
             }
-            const long double y = (long double)sample - fit->data->info.mean[a];
+            const long double y = (long double)sample - (long double)fit->data->info.mean[a];
             const long double m = plain_point(fit, a, i, j, d->jacobian);
-            const long double error = by->by_model * m + by->by_one - by->by_sample * y;
+            const long double error = (long double)by->by_model * m + (long double)by->by_one -
+                                      (long double)by->by_sample * y;
             const long double terms[6] = {1, m, m * m, y, y * y, m * y};
             for (int k = 0; k < 6; k++) {
                 d->six[k] += terms[k];
@@ -155,14 +156,15 @@ static void add_angle(const tess_xp_rates_fit *fit, int64_t a, const double *row
 static void fold_angle(const place *p, int64_t a, dense *d)
 {
     const int64_t n = p->fit.n;
-    const long double w = 1 / ((long double)p->fit.at.s * p->fit.at.s);
-    const long double o2 = p->density.offset.sd * p->density.offset.sd;
-    const long double c2 = p->density.contrast.sd * p->density.contrast.sd;
+    const long double w = 1 / ((long double)p->fit.at.s * (long double)p->fit.at.s);
+    const long double o2 = (long double)(p->density.offset.sd * p->density.offset.sd);
+    const long double c2 = (long double)(p->density.contrast.sd * p->density.contrast.sd);
     const long double oo = 1 / o2 + w * d->six[0];
     const long double oc = w * d->six[1];
     const long double cc = 1 / c2 + w * d->six[2];
-    const long double of = (p->density.offset.mean - p->density.mean[a]) / o2 + w * d->six[3];
-    const long double cf = p->density.contrast.mean / c2 + w * d->six[5];
+    const long double of =
+        (long double)(p->density.offset.mean - p->density.mean[a]) / o2 + w * d->six[3];
+    const long double cf = (long double)p->density.contrast.mean / c2 + w * d->six[5];
     const long double det = oo * cc - oc * oc;
     const long double contrast = (oo * cf - oc * of) / det;
     for (int64_t k = 0; k < n; k++) {
@@ -212,17 +214,17 @@ static void sums_are_those_of_the_definition(void **state)
             add_angle(&p.fit, a, rows, &d);
             fold_angle(&p, a, &d);
             for (int k = 0; k < 6; k++) {
-                assert_true(fabsl(p.fit.at.six[6 * a + k] - d.six[k]) <=
+                assert_true(fabsl((long double)p.fit.at.six[6 * a + k] - d.six[k]) <=
                             1e-11L * (1 + fabsl(d.six[k])));
             }
         }
         for (int64_t k = 0; k < n; k++) {
             const long double unit = sqrtl(d.hessian[k * (n + 1)]);
-            assert_true(fabsl(p.fit.at.gradient[k] - d.gradient[k]) <= 1e-8L * unit);
+            assert_true(fabsl((long double)p.fit.at.gradient[k] - d.gradient[k]) <= 1e-8L * unit);
             for (int64_t l = 0; l < n; l++) {
                 const long double scale = unit * sqrtl(d.hessian[l * (n + 1)]);
-                assert_true(fabsl(p.fit.at.hessian[k * n + l] - d.hessian[k * n + l]) <=
-                            1e-9L * scale);
+                assert_true(fabsl((long double)p.fit.at.hessian[k * n + l] -
+                                  d.hessian[k * n + l]) <= 1e-9L * scale);
             }
         }
         free(rows);
@@ -356,12 +358,15 @@ static void truths_are_found_and_power_laws_told(void **state)
         {{.transport = ageing, .n_angle = 3, .n_frame = 90, .sigma = 0.01, .nan_part = 0.1},
          0,
          20,
-         INFINITY},
+         (double)INFINITY},
         {{.transport = ageing, .n_angle = 1, .n_frame = 90, .sigma = 0.01, .has_sigma = 1},
          1,
          20,
-         INFINITY},
-        {{.transport = smooth_step, .n_angle = 2, .n_frame = 90, .sigma = 0.01}, 0, 20, INFINITY},
+         (double)INFINITY},
+        {{.transport = smooth_step, .n_angle = 2, .n_frame = 90, .sigma = 0.01},
+         0,
+         20,
+         (double)INFINITY},
         {{.transport = power_law, .shear = power_shear, .n_angle = 6, .n_frame = 70, .sigma = 0.01},
          0,
          -20,
@@ -373,7 +378,7 @@ static void truths_are_found_and_power_laws_told(void **state)
           .sigma = 0.01},
          0,
          20,
-         INFINITY},
+         (double)INFINITY},
     };
     for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
         const truth *t = &cases[c].of;
