@@ -18,8 +18,6 @@ import numpy as np
 import pytest
 from cli_command import BINARY, Command
 
-INJECTOR = BINARY.parents[1] / "tests/faults/tess_fault_inject.so"
-
 TABLE = json.loads(subprocess.check_output([BINARY, "help", "--json"]))
 COMMANDS = {c["name"]: c for c in TABLE["commands"] if c["is_present"]}
 FILES = ("write", "replace", "append", "result")
@@ -494,15 +492,8 @@ def test_the_table_knows_what_a_fit_writes(inputs):
 
 
 def injected(inputs, fault, *words):
-    if not INJECTOR.exists():
-        pytest.fail(f"{INJECTOR} is missing: build the target tess_fault_inject")
     report = inputs.directory / "fault.report"
-    report.unlink(missing_ok=True)
-    environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
-    environment |= {"LD_PRELOAD": str(INJECTOR), "TESS_FAULT_REPORT": str(report)}
-    if b"__asan_init" in BINARY.read_bytes():
-        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
-    result = inputs(*words, environment=environment)
+    result = inputs(*words, environment=inputs.faulty(**fault))
     counts = report.read_text().split() if report.exists() else ("0", "0")
     report.unlink(missing_ok=True)
     return result, int(counts[0]), int(counts[1])
