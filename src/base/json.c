@@ -228,3 +228,29 @@ tess_status tess_json_finish(tess_json *json, const char **text)
     }
     return tess_text_finish(&json->text, text);
 }
+
+tess_status tess_json_hand_out(tess_json *json, char **text)
+{
+    const char *finished = NULL;
+    *text = NULL;
+    tess_status status = tess_json_finish(json, &finished);
+    if (status == TESS_OK) {
+        status = tess_text_hand_out(finished, text);
+    }
+    tess_json_destroy(json);
+    return status;
+}
+
+tess_status tess_json_keep(tess_json *json, char **text, size_t *bytes)
+{
+    const char *finished = NULL;
+    *text = NULL;
+    tess_status status = tess_json_finish(json, &finished);
+    if (status == TESS_OK) {
+        *bytes = strlen(finished) + 1;
+        *text = tess_heap_strdup(json->text.heap, finished, TESS_TAG_RESULT);
+        status = *text ? TESS_OK : TESS_E_MEMORY;
+    }
+    tess_json_destroy(json);
+    return status;
+}

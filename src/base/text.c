@@ -75,6 +75,15 @@ tess_status tess_text_finish(const tess_text *text, const char **chars)
     return TESS_OK;
 }
 
+tess_status tess_text_hand_out(const char *chars, char **out)
+{
+    *out = strdup(chars);
+    if (!*out) {
+        TESS_FAIL(TESS_E_MEMORY, "cannot allocate %zu bytes for text", strlen(chars) + 1);
+    }
+    return TESS_OK;
+}
+
 void tess_real_text(double value, int least_digits, char *text, size_t capacity)
 {
     enum { ALWAYS_EXACT = 17, MOSTLY_EXACT = 15 };

@@ -22,6 +22,9 @@ void tess_text_printf(tess_text *text, const char *format, ...) TESS_PRINTF(2, 3
 // TESS_E_MEMORY if anything was lost on the way.
 TESS_MUST_CHECK tess_status tess_text_finish(const tess_text *text, const char **chars);
 
+// A copy for the public tess_text_free(), which has no context: of the C library.
+TESS_MUST_CHECK tess_status tess_text_hand_out(const char *chars, char **out);
+
 // A finite number in the fewest digits, at least so many, that read back as the same number; with a
 // point, whatever the locale. Writes text once.
 void tess_real_text(double value, int least_digits, char *text, size_t capacity);

@@ -1,6 +1,7 @@
 // Which format reads or writes a file.
 #include "base/infile.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "runtime/origin.h"
 #include "runtime/source.h"
 #include "runtime/unpack.h"
@@ -94,14 +95,10 @@ tess_status tess_file_list(tess_context *ctx, const char *path, const char **for
     return table->list(&ctx->host, path, visit, user);
 }
 
-// Text that outlives the context's bookkeeping: the public tess_text_free() has no context.
+// Text that outlives the context's bookkeeping.
 static tess_status hand_out(tess_context *ctx, char *text, size_t bytes, char **out)
 {
-    tess_status status = TESS_OK;
-    *out = strdup(text);
-    if (!*out) {
-        status = tess_error_set(TESS_E_MEMORY, "cannot allocate %zu bytes for provenance", bytes);
-    }
+    const tess_status status = tess_text_hand_out(text, out);
     tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_IO);
     return status;
 }

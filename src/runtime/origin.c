@@ -112,18 +112,10 @@ tess_status tess_origin_make(tess_context *ctx, const tess_origin *origin, char 
                              size_t *bytes)
 {
     tess_json *json = NULL;
-    const char *finished = NULL;
     *text = NULL;
     TESS_TRY(tess_json_create_on(&ctx->heap, 0, &json));
     write_origin(json, ctx, origin);
-    tess_status status = tess_json_finish(json, &finished);
-    if (status == TESS_OK) {
-        *bytes = strlen(finished) + 1;
-        *text = tess_heap_strdup(&ctx->heap, finished, TESS_TAG_RESULT);
-        status = *text ? TESS_OK : TESS_E_MEMORY;
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_keep(json, text, bytes);
 }
 
 // Length of the object at the start of the text; 0 if it does not end.

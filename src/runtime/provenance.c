@@ -101,16 +101,7 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     }
     tess_json_array_end(json);
     tess_json_object_end(json);
-
-    const char *finished = NULL;
-    tess_status status = tess_json_finish(json, &finished);
-    if (status == TESS_OK) {
-        *bytes = strlen(finished) + 1;
-        *text = tess_heap_strdup(&ctx->heap, finished, TESS_TAG_RESULT);
-        status = *text ? TESS_OK : TESS_E_MEMORY;
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_keep(json, text, bytes);
 }
 
 bool tess_provenance_is_of(tess_context *ctx, const char *path, const char identity[33])

@@ -208,20 +208,13 @@ tess_status tess_sysinfo_json(tess_context *ctx, int with_paths, char **text)
     write_build(json);
     write_system(json, ctx);
     write_choices(json, ctx);
-    tess_status status = write_devices(json, ctx);
+    const tess_status status = write_devices(json, ctx);
     write_ranks(json, ctx);
     write_environment(json, with_paths);
     tess_json_object_end(json);
-    const char *finished = NULL;
-    if (status == TESS_OK) {
-        status = tess_json_finish(json, &finished);
+    if (status != TESS_OK) {
+        tess_json_destroy(json);
+        return status;
     }
-    if (status == TESS_OK) {
-        *text = strdup(finished);
-        if (!*text) {
-            status = tess_error_set(TESS_E_MEMORY, "cannot allocate text");
-        }
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_hand_out(json, text);
 }

@@ -126,19 +126,13 @@ tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_de
     tess_json_int(json, "items", run->decoded.n_time);
     tess_json_text(json, "unit", "rows");
     write_inputs(json, run);
-    tess_status status = with_details ? write_details(json, run) : TESS_OK;
+    const tess_status status = with_details ? write_details(json, run) : TESS_OK;
     tess_json_object_end(json);
-    const char *finished = NULL;
-    if (status == TESS_OK) {
-        status = tess_json_finish(json, &finished);
+    if (status != TESS_OK) {
+        tess_json_destroy(json);
+        return status;
     }
-    if (status == TESS_OK) {
-        *bytes = strlen(finished) + 1;
-        *text = tess_heap_strdup(&run->ctx->heap, finished, TESS_TAG_RESULT);
-        status = *text ? TESS_OK : TESS_E_MEMORY;
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_keep(json, text, bytes);
 }
 
 tess_status tess_de_stream_write_details(const tess_de_stream_run *run)

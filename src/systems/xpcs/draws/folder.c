@@ -1,6 +1,7 @@
 // The folder of draws.
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/identity.h"
@@ -11,7 +12,6 @@
 #include "systems/xpcs/xpcs.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 1000 };
@@ -179,18 +179,13 @@ tess_status tess_xpcs_draws_json(tess_context *ctx, const tess_xpcs_posterior_in
     tess_error_clear();
     tess_xp_draws d;
     tess_xpcs_sample_config known;
-    char *own = NULL;
-    size_t bytes = 0;
+    tess_json *json = NULL;
     if (!text) {
         TESS_FAIL(TESS_E_ARGUMENT, "text is NULL");
     }
     *text = NULL;
     TESS_TRY(tess_xp_draws_open(ctx, draws, diagnosis, fit, config, &known, &d));
-    TESS_TRY(tess_xp_draws_text(&d, tess_xp_draws_whole, &own, &bytes));
-    *text = strdup(own); // tess_text_free() has no context
-    tess_heap_free(&ctx->heap, own, bytes, TESS_TAG_RESULT);
-    if (!*text) {
-        TESS_FAIL(TESS_E_MEMORY, "cannot allocate %zu bytes for the JSON of draws", bytes);
-    }
-    return TESS_OK;
+    TESS_TRY(tess_json_create_on(&ctx->heap, 2, &json));
+    tess_xp_draws_whole(json, &d);
+    return tess_json_hand_out(json, text);
 }

@@ -7,7 +7,6 @@
 #include "systems/xpcs/model/two.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SCHEMA "tessera.xpcs.draws/1"
 
@@ -347,15 +346,7 @@ tess_status tess_xp_draws_text(const tess_xp_draws *d, tess_xp_draws_writer writ
 {
     *text = NULL;
     tess_json *json = NULL;
-    const char *finished = NULL;
     TESS_TRY(tess_json_create_on(&d->ctx->heap, 2, &json));
     writer(json, d);
-    tess_status status = tess_json_finish(json, &finished);
-    if (status == TESS_OK) {
-        *bytes = strlen(finished) + 1;
-        *text = tess_heap_strdup(&d->ctx->heap, finished, TESS_TAG_RESULT);
-        status = *text ? TESS_OK : TESS_E_MEMORY;
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_keep(json, text, bytes);
 }

@@ -72,17 +72,9 @@ tess_status tess_xpcs_compare_json(tess_context *ctx, const tess_xpcs_evidence *
         TESS_FAIL(TESS_E_ARGUMENT, "%s", !text ? "text: NULL" : "context or rows: NULL");
     }
     tess_json *json = NULL;
-    const char *whole = NULL;
     TESS_TRY(tess_json_create(ctx, 2, &json));
     put_all(ctx, json, rows, n);
-    const tess_status status = tess_json_finish(json, &whole);
-    *text = status == TESS_OK ? strdup(whole) : NULL; // tess_text_free() has no context
-    tess_json_destroy(json);
-    TESS_TRY(status);
-    if (!*text) {
-        TESS_FAIL(TESS_E_MEMORY, "no memory for the JSON of models");
-    }
-    return TESS_OK;
+    return tess_json_hand_out(json, text);
 }
 
 static tess_status write_json(tess_context *ctx, const tess_xpcs_evidence *rows, int64_t n,

@@ -341,30 +341,17 @@ tess_status tess_xp_record_text(tess_context *ctx, tess_xp_record_writer writer,
     tess_json *json = NULL;
     TESS_TRY(tess_json_create_on(&ctx->heap, 2, &json));
     writer(json, record);
-    const char *finished = NULL;
-    tess_status status = tess_json_finish(json, &finished);
-    if (status == TESS_OK) {
-        *bytes = strlen(finished) + 1;
-        *text = tess_heap_strdup(&ctx->heap, finished, TESS_TAG_RESULT);
-        status = *text ? TESS_OK : TESS_E_MEMORY;
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_keep(json, text, bytes);
 }
 
 tess_status tess_xp_result_json_of(tess_context *ctx, const tess_xpcs_result_info *info,
                                    char **text)
 {
     tess_xp_record record;
-    char *own = NULL;
-    size_t bytes = 0;
+    tess_json *json = NULL;
     *text = NULL;
     tess_xp_record_init(&record, ctx, info, NULL);
-    TESS_TRY(tess_xp_record_text(ctx, tess_xp_record_whole, &record, &own, &bytes));
-    *text = strdup(own); // tess_text_free() has no context
-    tess_heap_free(&ctx->heap, own, bytes, TESS_TAG_RESULT);
-    if (!*text) {
-        TESS_FAIL(TESS_E_MEMORY, "cannot allocate %zu bytes for the result's JSON", bytes);
-    }
-    return TESS_OK;
+    TESS_TRY(tess_json_create_on(&ctx->heap, 2, &json));
+    tess_xp_record_whole(json, &record);
+    return tess_json_hand_out(json, text);
 }

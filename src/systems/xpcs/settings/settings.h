@@ -75,9 +75,6 @@ tess_status tess_xp_complain(const tess_xpcs_settings *settings, const tess_xp_v
 const char *tess_xp_place(const tess_xpcs_settings *settings, bool is_set,
                           tess_document_place place, char text[TESS_XP_PLACE_CHARS]);
 
-// A copy for tess_text_free().
-TESS_MUST_CHECK tess_status tess_xp_hand_out(const char *text, char **out);
-
 // What is made from the values; becomes that of the settings if all goes well.
 typedef struct tess_xp_resolution {
     const tess_xpcs_settings *settings;

@@ -1,7 +1,7 @@
 // Everything in force as JSON: values by key, what has no effect, and what follows for a run.
+#include "base/json.h"
 #include "base/status.h"
 #include "systems/xpcs/settings/settings.h"
-#include "tessera/sys/json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -276,16 +276,6 @@ static void put_notices(tess_json *json, const char *notices)
     tess_json_array_end(json);
 }
 
-tess_status tess_xp_hand_out(const char *text, char **out)
-{
-    // Of the C library: tess_text_free() has no context.
-    *out = strdup(text);
-    if (*out == NULL) {
-        TESS_FAIL(TESS_E_MEMORY, "cannot allocate %zu bytes for text", strlen(text) + 1);
-    }
-    return TESS_OK;
-}
-
 tess_status tess_xpcs_settings_json(tess_context *ctx, const tess_xpcs_settings *settings,
                                     char **text)
 {
@@ -302,11 +292,5 @@ tess_status tess_xpcs_settings_json(tess_context *ctx, const tess_xpcs_settings 
     put_resolved(json, &settings->info);
     put_notices(json, settings->info.notices);
     tess_json_object_end(json);
-    const char *finished = NULL;
-    tess_status status = tess_json_finish(json, &finished);
-    if (status == TESS_OK) {
-        status = tess_xp_hand_out(finished, text);
-    }
-    tess_json_destroy(json);
-    return status;
+    return tess_json_hand_out(json, text);
 }

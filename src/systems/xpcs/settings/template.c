@@ -1,5 +1,6 @@
 // Templates: the table of keys as a commented configuration that changes nothing.
 #include "base/status.h"
+#include "base/text.h"
 #include "systems/xpcs/settings/settings.h"
 
 #include <float.h>
@@ -217,7 +218,7 @@ tess_status tess_xpcs_settings_template(tess_context *ctx, tess_xpcs_mode mode, 
     const char *finished = NULL;
     tess_status status = tess_text_finish(&w.text, &finished);
     if (status == TESS_OK) {
-        status = tess_xp_hand_out(finished, text);
+        status = tess_text_hand_out(finished, text);
     }
     tess_text_destroy(&w.text);
     return status;
