@@ -9,17 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// The file that is written first, for free(); NULL: no memory.
-static char *first_file(const xpcs_job *j, const char *folder, int is_per_angle)
+// The file that is written first.
+static const char *first_file(const cli *c, const xpcs_job *j)
 {
-    char *path = malloc(strlen(folder) + 32);
-    if (path) {
-        sprintf(path, "%s/%s", folder,
-                is_per_angle            ? "per_angle.csv"
-                : j->method == XPCS_CMC ? "cmc/parameters.json"
-                                        : "nlsq/parameters.json");
-    }
-    return path;
+    return c->values.xpcs.per_angle ? "per_angle.csv"
+           : j->method == XPCS_CMC  ? "cmc/parameters.json"
+                                    : "nlsq/parameters.json";
 }
 
 // What is there already: with --resume a result of this very fit, whose writing goes on.
@@ -39,29 +34,15 @@ static int check_own(cli *c, xpcs_job *j, const char *path)
 
 static int check_results(cli *c, xpcs_job *j, const char *folder)
 {
-    char *first = first_file(j, folder, c->values.xpcs.per_angle);
+    const char *name = first_file(c, j);
+    char *first = malloc(strlen(folder) + strlen(name) + 2);
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
     }
+    sprintf(first, "%s/%s", folder, name);
     const int code = check_own(c, j, first);
     free(first);
     return code ? code : check_own(c, j, c->values.report);
-}
-
-// Without --overwrite the results of another fit stay, whatever the folder holds besides.
-static int check_absent(const cli *c, const xpcs_job *j, const char *folder)
-{
-    struct stat there;
-    char *first = first_file(j, folder, c->values.xpcs.per_angle);
-
-    if (!first) {
-        return console_fail(71, "no memory for the name %s", folder);
-    }
-    const int is_there = stat(first, &there) == 0;
-    free(first);
-    return is_there && !c->values.overwrite && !c->values.resume && j->sample_config.shard == 0
-               ? console_fail(73, "%s holds results; give --overwrite to replace them", folder)
-               : 0;
 }
 
 // A folder of the configuration is gone on with where it fits; one of --checkpoint when asked to.
@@ -145,7 +126,8 @@ static int run_fit(cli *c, xpcs_job *j)
     if (c->values.xpcs.plot_simulated) {
         return ranks_is_first() ? xpcs_draw(c, j, folder, path) : 0;
     }
-    CLI_TRY(check_absent(c, j, folder));
+    CLI_TRY(xpcs_check_absent(c, folder, first_file(c, j),
+                              c->values.resume || j->sample_config.shard != 0));
     if (!path && j->config) {
         return console_fail(78,
                             "%s: experimental_data.file_path is missing, and no file of data is "

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_Q = 4096 };
 
@@ -216,7 +215,6 @@ static void print_lines(const tess_xpcs_joint_info *info, const char *folder)
 
 static int print_result(cli *c, const joint_job *j)
 {
-    tess_json *json = NULL;
     char *text = NULL;
 
     if (!c->values.json) {
@@ -224,19 +222,7 @@ static int print_result(cli *c, const joint_job *j)
         return 0;
     }
     CLI_CALL(tess_xpcs_joint_json(c->ctx, j->joint, &text));
-    tess_status status = tess_json_create(c->ctx, 2, &json);
-    int code = 0;
-    if (status == TESS_OK) {
-        tess_json_object_begin(json, NULL);
-        tess_json_text(json, "schema", "tessera.xpcs.joint/1");
-        tess_json_text(json, "folder", c->values.output);
-        tess_json_raw(json, "result", text);
-        tess_json_object_end(json);
-        code = job_print_json(json);
-        tess_json_destroy(json);
-    }
-    tess_text_free(text);
-    return code ? code : job_status(c, status);
+    return xpcs_print_json(c, "tessera.xpcs.joint/1", text);
 }
 
 static int verdict(const cli *c, const joint_job *j)
@@ -309,30 +295,10 @@ static int announce(cli *c, joint_job *j)
     return job_announce_plan(c, &facts, line);
 }
 
-// Before any work: without --overwrite the results of another fit stay.
-static int check_absent(const cli *c)
-{
-    struct stat there;
-    if (!c->values.output) {
-        return cli_usage_error(c, "no folder for the results: give -o DIR");
-    }
-    char *first = malloc(strlen(c->values.output) + 16);
-    if (!first) {
-        return console_fail(71, "no memory for the name %s", c->values.output);
-    }
-    sprintf(first, "%s/joint.json", c->values.output);
-    const int is_there = stat(first, &there) == 0;
-    free(first);
-    return is_there && !c->values.overwrite && !c->values.resume
-               ? console_fail(73, "%s holds results; give --overwrite to replace them",
-                              c->values.output)
-               : 0;
-}
-
 static int run(cli *c, joint_job *j)
 {
     CLI_TRY(take_q(c, j));
-    CLI_TRY(check_absent(c));
+    CLI_TRY(xpcs_check_output(c, "joint.json", c->values.resume));
     CLI_TRY(xpcs_open_session(c, &j->base));
     CLI_TRY(xpcs_take_starts(c, &j->base));
     CLI_TRY(take_ties(c, j));

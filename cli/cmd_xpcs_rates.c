@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LINES = 12 }; // of the table on the screen
 
@@ -64,26 +63,6 @@ static int take_options(const cli *c, rates_job *j)
     return take_smoothness(c, j);
 }
 
-// Before any work: without --overwrite the results of another fit stay.
-static int check_absent(const cli *c)
-{
-    struct stat there;
-    if (!c->values.output) {
-        return cli_usage_error(c, "no folder for the results: give -o DIR");
-    }
-    char *first = malloc(strlen(c->values.output) + 16);
-    if (!first) {
-        return console_fail(71, "no memory for the name %s", c->values.output);
-    }
-    sprintf(first, "%s/rates.json", c->values.output);
-    const int is_there = stat(first, &there) == 0;
-    free(first);
-    return is_there && !c->values.overwrite
-               ? console_fail(73, "%s holds results; give --overwrite to replace them",
-                              c->values.output)
-               : 0;
-}
-
 static void print_curves(const tess_xpcs_rates_info *i)
 {
     printf("%12s %13s %-12s %13s", "t in s", "D in Å²/s", "   sd", "power law");
@@ -123,7 +102,6 @@ static void print_lines(const tess_xpcs_rates_info *i, const char *folder)
 
 static int print_result(cli *c, const rates_job *j)
 {
-    tess_json *json = NULL;
     char *text = NULL;
 
     if (!c->values.json) {
@@ -133,19 +111,7 @@ static int print_result(cli *c, const rates_job *j)
         return 0;
     }
     CLI_CALL(tess_xpcs_rates_json(c->ctx, j->rates, &text));
-    tess_status status = tess_json_create(c->ctx, 2, &json);
-    int code = 0;
-    if (status == TESS_OK) {
-        tess_json_object_begin(json, NULL);
-        tess_json_text(json, "schema", "tessera.xpcs.rates/1");
-        tess_json_text(json, "folder", c->values.output);
-        tess_json_raw(json, "result", text);
-        tess_json_object_end(json);
-        code = job_print_json(json);
-        tess_json_destroy(json);
-    }
-    tess_text_free(text);
-    return code ? code : job_status(c, status);
+    return xpcs_print_json(c, "tessera.xpcs.rates/1", text);
 }
 
 static int fit(cli *c, rates_job *j)
@@ -164,7 +130,7 @@ static int fit(cli *c, rates_job *j)
 static int run(cli *c, rates_job *j)
 {
     CLI_TRY(take_options(c, j));
-    CLI_TRY(check_absent(c));
+    CLI_TRY(xpcs_check_output(c, "rates.json", 0));
     CLI_TRY(xpcs_open_session(c, &j->base));
     CLI_TRY(xpcs_take_starts(c, &j->base));
     CLI_TRY(xpcs_open_data(c, &j->base, c->operands[0]));

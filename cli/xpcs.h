@@ -94,6 +94,14 @@ int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
 int xpcs_parse_filter(const cli *c, const char *text, tess_xpcs_data_filter *filter);
 int xpcs_write_filter(FILE *file, const xpcs_job *j);
 
+// Before any work: without --overwrite the results of another run stay, whatever the folder holds
+// besides. first: the file of the folder that is written first; may_be: it may be there.
+int xpcs_check_absent(const cli *c, const char *folder, const char *first, int may_be);
+// The same for a command that has no folder without -o.
+int xpcs_check_output(const cli *c, const char *first, int may_be);
+// {schema, folder, result} on stdout; takes result, a text of the library.
+int xpcs_print_json(cli *c, const char *schema, char *result);
+
 // Writes the files of the job's fit, parameters first, into a folder.
 int xpcs_write_results(cli *c, xpcs_job *j, const char *folder);
 

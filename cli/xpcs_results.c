@@ -1,4 +1,4 @@
-// What a fit leaves: the files of its folder, and the page beside.
+// What computations leave: whose a folder is, the files of a fit, the page beside, JSON on stdout.
 
 #include "xpcs.h"
 
@@ -10,6 +10,46 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+int xpcs_check_absent(const cli *c, const char *folder, const char *first, int may_be)
+{
+    struct stat there;
+    char *path = malloc(strlen(folder) + strlen(first) + 2);
+    if (!path) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    sprintf(path, "%s/%s", folder, first);
+    const int is_there = stat(path, &there) == 0;
+    free(path);
+    return is_there && !may_be && !c->values.overwrite
+               ? console_fail(73, "%s holds results; give --overwrite to replace them", folder)
+               : 0;
+}
+
+int xpcs_check_output(const cli *c, const char *first, int may_be)
+{
+    return c->values.output ? xpcs_check_absent(c, c->values.output, first, may_be)
+                            : cli_usage_error(c, "no folder for the results: give -o DIR");
+}
+
+int xpcs_print_json(cli *c, const char *schema, char *result)
+{
+    tess_json *json = NULL;
+    int code = 0;
+    const tess_status status = tess_json_create(c->ctx, 2, &json);
+    if (status == TESS_OK) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "schema", schema);
+        tess_json_text(json, "folder", c->values.output);
+        tess_json_raw(json, "result", result);
+        tess_json_object_end(json);
+        code = job_print_json(json);
+        tess_json_destroy(json);
+    }
+    tess_text_free(result);
+    return code ? code : job_status(c, status);
+}
 
 // The summary beside the original's files; JSON is YAML, too.
 static int write_summary(cli *c, const xpcs_job *j, const char *folder)

@@ -1,18 +1,14 @@
 #include "systems/xpcs/joint/files.h"
 
-#include "base/file.h"
 #include "base/status.h"
-#include "runtime/origin.h"
-#include "runtime/provenance.h"
-#include "systems/xpcs/result/arrays.h"
+#include "systems/xpcs/result/outcome.h"
 #include "tessera/io.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 1000 };
+enum { FILES = 4 };
 
 static const char *base_name(const char *path)
 {
@@ -102,8 +98,9 @@ static void put_member(tess_json *json, const tess_xpcs_joint_info *info, int64_
     tess_json_object_end(json);
 }
 
-static void put_all(tess_json *json, const tess_xpcs_joint_info *info)
+static void put_all(tess_json *json, const void *self)
 {
+    const tess_xpcs_joint_info *info = self;
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_json_text(json, "convergence",
                    tess_xpcs_convergence_name((tess_xpcs_convergence)info->convergence));
@@ -137,11 +134,12 @@ static void put_all(tess_json *json, const tess_xpcs_joint_info *info)
     tess_json_object_end(json);
 }
 
-static tess_status make_provenance(tess_context *ctx, const tess_xpcs_joint_info *info, char **text,
-                                   size_t *bytes)
+static tess_xp_outcome outcome_of(const tess_xpcs_joint *joint)
 {
-    const tess_origin origin = {.stage = "xpcs.joint", .identity = info->identity};
-    return tess_origin_make(ctx, &origin, text, bytes);
+    return (tess_xp_outcome){.stage = "xpcs.joint",
+                             .identity = joint->info.identity,
+                             .put = put_all,
+                             .info = &joint->info};
 }
 
 tess_status tess_xpcs_joint_json(tess_context *ctx, const tess_xpcs_joint *joint, char **text)
@@ -150,37 +148,9 @@ tess_status tess_xpcs_joint_json(tess_context *ctx, const tess_xpcs_joint *joint
     if (!ctx || !joint || !text) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL", !ctx ? "context" : !joint ? "joint" : "text");
     }
-    tess_json *json = NULL;
-    char *origin = NULL;
-    size_t bytes = 0;
-    const char *whole = NULL;
-    TESS_TRY(tess_json_create(ctx, 2, &json));
-    tess_status status = make_provenance(ctx, &joint->info, &origin, &bytes);
-    if (status == TESS_OK) {
-        tess_json_object_begin(json, NULL);
-        tess_json_raw(json, TESS_ORIGIN_NAME, origin);
-        put_all(json, &joint->info);
-        tess_json_object_end(json);
-        tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
-        status = tess_json_finish(json, &whole);
-    }
-    *text = status == TESS_OK ? strdup(whole) : NULL; // tess_text_free() has no context
-    tess_json_destroy(json);
-    TESS_TRY(status);
-    if (!*text) {
-        TESS_FAIL(TESS_E_MEMORY, "no memory for the JSON of a joint fit");
-    }
-    return TESS_OK;
-}
-
-static tess_status write_json(tess_context *ctx, const tess_xpcs_joint *joint, const char *path,
-                              int overwrite)
-{
-    char *text = NULL;
-    TESS_TRY(tess_xpcs_joint_json(ctx, joint, &text));
-    const tess_status status = tess_file_write_text(path, text, overwrite);
-    tess_text_free(text);
-    return status;
+    *text = NULL;
+    const tess_xp_outcome outcome = outcome_of(joint);
+    return tess_xp_outcome_json(ctx, &outcome, text);
 }
 
 static void put_cell(tess_text *csv, double value)
@@ -230,9 +200,10 @@ static tess_status write_csv(tess_context *ctx, const tess_xpcs_joint_info *info
     return status;
 }
 
-static tess_status write_npz(tess_context *ctx, const tess_xpcs_joint_info *info, const char *path,
-                             int overwrite)
+static tess_status write_npz(tess_context *ctx, const tess_xp_outcome *outcome, const char *path,
+                             int replace)
 {
+    const tess_xpcs_joint_info *info = outcome->info;
     const int64_t m = info->n_member;
     const int64_t a = info->n_angle;
     const int64_t n_first = m + 1;
@@ -251,8 +222,6 @@ static tess_status write_npz(tess_context *ctx, const tess_xpcs_joint_info *info
                    {"contrast_sd", info->contrast_sd, a},
                    {"offset", info->offset, a},
                    {"offset_sd", info->offset_sd, a}};
-    char *origin = NULL;
-    size_t bytes = 0;
     tess_xp_arrays arrays;
     tess_xp_arrays_init(&arrays, ctx);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -263,16 +232,15 @@ static tess_status write_npz(tess_context *ctx, const tess_xpcs_joint_info *info
     tess_xp_arrays_add(&arrays, "first_angle", TESS_I64, 1, &n_first, info->first_angle);
     tess_xp_arrays_add(&arrays, "covariance", TESS_F64, 2, square, info->covariance);
     double *x = tess_blocks_alloc(&arrays.memory, 2 * info->n_unknown, sizeof *x, "unknowns");
-    tess_status status = x ? make_provenance(ctx, info, &origin, &bytes) : TESS_E_MEMORY;
-    if (status == TESS_OK) {
+    tess_status status = TESS_E_MEMORY;
+    if (x) {
         for (int64_t i = 0; i < info->n_unknown; i++) {
             x[i] = info->unknowns[i].value;
             x[info->n_unknown + i] = info->unknowns[i].sd;
         }
         tess_xp_arrays_add(&arrays, "unknowns", TESS_F64, 1, square, x);
         tess_xp_arrays_add(&arrays, "unknowns_sd", TESS_F64, 1, square, x + info->n_unknown);
-        status = tess_xp_arrays_write(&arrays, path, origin, overwrite);
-        tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
+        status = tess_xp_outcome_write_arrays(outcome, &arrays, path, replace);
     }
     tess_xp_arrays_free(&arrays);
     return status;
@@ -281,8 +249,9 @@ static tess_status write_npz(tess_context *ctx, const tess_xpcs_joint_info *info
 tess_status tess_xpcs_joint_write(tess_context *ctx, const tess_xpcs_joint *joint,
                                   const char *folder, int overwrite)
 {
-    static const char *const names[] = {"joint.json", "joint.npz", "joint.csv", "report.html"};
-    char paths[4][PATH_BYTES];
+    static const char *const names[FILES] = {"joint.json", "joint.npz", "joint.csv", "report.html"};
+    char paths[FILES][TESS_XP_OUTCOME_PATH];
+    int replace = 0;
     tess_error_clear();
     if (!ctx || !joint || !folder || !folder[0]) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: missing; results need a context, a fit and a folder",
@@ -290,23 +259,11 @@ tess_status tess_xpcs_joint_write(tess_context *ctx, const tess_xpcs_joint *join
                   : !joint ? "joint"
                            : "folder");
     }
-    for (int i = 0; i < 4; i++) {
-        if (snprintf(paths[i], PATH_BYTES, "%s/%s", folder, names[i]) >= PATH_BYTES) {
-            TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", folder);
-        }
-    }
-    const bool is_own =
-        overwrite == 2 && tess_provenance_is_of(ctx, paths[0], joint->info.identity);
-    const int replace = overwrite == 1 || is_own;
-    for (int i = 0; i < 4; i++) {
-        if (!replace && access(paths[i], F_OK) == 0) {
-            TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
-                      paths[i]);
-        }
-    }
-    TESS_TRY(tess_file_make_folders(folder));
-    TESS_TRY(write_json(ctx, joint, paths[0], replace));
-    TESS_TRY(write_npz(ctx, &joint->info, paths[1], replace));
+    const tess_xp_outcome outcome = outcome_of(joint);
+    TESS_TRY(
+        tess_xp_outcome_begin(ctx, &outcome, folder, names, FILES, overwrite, paths, &replace));
+    TESS_TRY(tess_xp_outcome_write_json(ctx, &outcome, paths[0], replace));
+    TESS_TRY(write_npz(ctx, &outcome, paths[1], replace));
     TESS_TRY(write_csv(ctx, &joint->info, paths[2], replace));
     return tess_xp_joint_page(ctx, &joint->info, paths[3], replace);
 }

@@ -1,19 +1,10 @@
 // The files of rates.
-#include "base/file.h"
-#include "base/json.h"
 #include "base/status.h"
-#include "runtime/context.h"
-#include "runtime/origin.h"
 #include "systems/xpcs/rates/page.h"
 #include "systems/xpcs/rates/rates.h"
-#include "systems/xpcs/result/arrays.h"
-#include "tessera/io.h"
+#include "systems/xpcs/result/outcome.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { PATH_BYTES = 1000, FILES = 3 };
+enum { FILES = 3 };
 
 static void put_curve(tess_json *json, const char *key, const tess_xpcs_rates_info *info,
                       const tess_xpcs_rate_curve *curve)
@@ -62,8 +53,9 @@ static void put_evidence(tess_json *json, const tess_xpcs_rates_info *info)
     tess_json_object_end(json);
 }
 
-static void put_all(tess_json *json, const tess_xpcs_rates_info *info)
+static void put_all(tess_json *json, const void *self)
 {
+    const tess_xpcs_rates_info *info = self;
     tess_json_text(json, "schema", "tessera.xpcs.rates/1");
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_json_text(json, "shape", tess_xp_rates_shape_name(info->shape));
@@ -93,11 +85,12 @@ static void put_all(tess_json *json, const tess_xpcs_rates_info *info)
     tess_json_object_end(json);
 }
 
-static tess_status make_provenance(tess_context *ctx, const tess_xpcs_rates_info *info, char **text,
-                                   size_t *bytes)
+static tess_xp_outcome outcome_of(const tess_xpcs_rates *rates)
 {
-    const tess_origin origin = {.stage = "xpcs.rates", .identity = info->identity};
-    return tess_origin_make(ctx, &origin, text, bytes);
+    return (tess_xp_outcome){.stage = "xpcs.rates",
+                             .identity = rates->info.identity,
+                             .put = put_all,
+                             .info = &rates->info};
 }
 
 tess_status tess_xpcs_rates_json(tess_context *ctx, const tess_xpcs_rates *rates, char **text)
@@ -106,37 +99,9 @@ tess_status tess_xpcs_rates_json(tess_context *ctx, const tess_xpcs_rates *rates
     if (!ctx || !rates || !text) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL", !ctx ? "context" : !rates ? "rates" : "text");
     }
-    tess_json *json = NULL;
-    char *origin = NULL;
-    size_t bytes = 0;
-    const char *whole = NULL;
-    TESS_TRY(tess_json_create(ctx, 2, &json));
-    tess_status status = make_provenance(ctx, &rates->info, &origin, &bytes);
-    if (status == TESS_OK) {
-        tess_json_object_begin(json, NULL);
-        tess_json_raw(json, TESS_ORIGIN_NAME, origin);
-        put_all(json, &rates->info);
-        tess_json_object_end(json);
-        tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
-        status = tess_json_finish(json, &whole);
-    }
-    *text = status == TESS_OK ? strdup(whole) : NULL; // tess_text_free() has no context
-    tess_json_destroy(json);
-    TESS_TRY(status);
-    if (!*text) {
-        TESS_FAIL(TESS_E_MEMORY, "no memory for the JSON of rates");
-    }
-    return TESS_OK;
-}
-
-static tess_status write_json(tess_context *ctx, const tess_xpcs_rates *rates, const char *path,
-                              int overwrite)
-{
-    char *text = NULL;
-    TESS_TRY(tess_xpcs_rates_json(ctx, rates, &text));
-    const tess_status status = tess_file_write_text(path, text, overwrite);
-    tess_text_free(text);
-    return status;
+    *text = NULL;
+    const tess_xp_outcome outcome = outcome_of(rates);
+    return tess_xp_outcome_json(ctx, &outcome, text);
 }
 
 static void add_curve(tess_xp_arrays *arrays, const char *const names[8],
@@ -150,17 +115,16 @@ static void add_curve(tess_xp_arrays *arrays, const char *const names[8],
     }
 }
 
-static tess_status write_npz(tess_context *ctx, const tess_xpcs_rates_info *info, const char *path,
-                             int overwrite)
+static tess_status write_npz(tess_context *ctx, const tess_xp_outcome *outcome, const char *path,
+                             int replace)
 {
     static const char *const transport[8] = {"D",       "D_sd",       "D_low",  "D_high",
                                              "D_power", "D_power_sd", "D_knot", "D_knot_sd"};
     static const char *const shear[8] = {"shear",      "shear_sd",     "shear_low",
                                          "shear_high", "shear_power",  "shear_power_sd",
                                          "shear_knot", "shear_knot_sd"};
+    const tess_xpcs_rates_info *info = outcome->info;
     const int64_t one = 1;
-    char *origin = NULL;
-    size_t bytes = 0;
     tess_xp_arrays arrays;
     tess_xp_arrays_init(&arrays, ctx);
     tess_xp_arrays_add(&arrays, "t", TESS_F64, 1, &info->n_frame, info->t);
@@ -175,11 +139,7 @@ static tess_status write_npz(tess_context *ctx, const tess_xpcs_rates_info *info
     tess_xp_arrays_add(&arrays, "log_bayes_factor", TESS_F64, 1, &one, &info->log_bayes_factor);
     tess_xp_arrays_add(&arrays, "log_evidence", TESS_F64, 1, &one, &info->log_evidence);
     tess_xp_arrays_add(&arrays, "log_evidence_power", TESS_F64, 1, &one, &info->log_evidence_power);
-    tess_status status = make_provenance(ctx, info, &origin, &bytes);
-    if (status == TESS_OK) {
-        status = tess_xp_arrays_write(&arrays, path, origin, overwrite);
-        tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
-    }
+    const tess_status status = tess_xp_outcome_write_arrays(outcome, &arrays, path, replace);
     tess_xp_arrays_free(&arrays);
     return status;
 }
@@ -188,7 +148,8 @@ tess_status tess_xpcs_rates_write(tess_context *ctx, const tess_xpcs_rates *rate
                                   const char *folder, int overwrite)
 {
     static const char *const names[FILES] = {"rates.json", "rates.npz", "report.html"};
-    char paths[FILES][PATH_BYTES];
+    char paths[FILES][TESS_XP_OUTCOME_PATH];
+    int replace = 0;
     tess_error_clear();
     if (!ctx || !rates || !folder || !folder[0]) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: missing; results need a context, rates and a folder",
@@ -196,17 +157,10 @@ tess_status tess_xpcs_rates_write(tess_context *ctx, const tess_xpcs_rates *rate
                   : !rates ? "rates"
                            : "folder");
     }
-    for (int i = 0; i < FILES; i++) {
-        if (snprintf(paths[i], PATH_BYTES, "%s/%s", folder, names[i]) >= PATH_BYTES) {
-            TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", folder);
-        }
-        if (!overwrite && access(paths[i], F_OK) == 0) {
-            TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
-                      paths[i]);
-        }
-    }
-    TESS_TRY(tess_file_make_folders(folder));
-    TESS_TRY(write_json(ctx, rates, paths[0], overwrite != 0));
-    TESS_TRY(write_npz(ctx, &rates->info, paths[1], overwrite != 0));
-    return tess_xp_rates_page(ctx, &rates->info, paths[2], overwrite != 0);
+    const tess_xp_outcome outcome = outcome_of(rates);
+    TESS_TRY(tess_xp_outcome_begin(ctx, &outcome, folder, names, FILES, overwrite != 0, paths,
+                                   &replace));
+    TESS_TRY(tess_xp_outcome_write_json(ctx, &outcome, paths[0], replace));
+    TESS_TRY(write_npz(ctx, &outcome, paths[1], replace));
+    return tess_xp_rates_page(ctx, &rates->info, paths[2], replace);
 }
