@@ -1,6 +1,6 @@
 // Arrays in the memory of a context's device: results that stay there, and their way to the host.
 
-#include "core.h"
+#include "handle.h"
 
 #include <stdlib.h>
 

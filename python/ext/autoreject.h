@@ -2,7 +2,7 @@
 #ifndef CORE_AUTOREJECT_H
 #define CORE_AUTOREJECT_H
 
-#include "core.h"
+#include "handle.h"
 
 extern const core_handle_class core_epochs_class;
 extern const core_handle_class core_model_class;

@@ -34,16 +34,11 @@ static PyObject *epochs(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     if (x && autoreject_sensors_init(state, values[2], &sensors) == 0) {
         handle = core_handle_create(state, context, &core_epochs_class, (PyObject *)x);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_autoreject_epochs *made = NULL;
         const tess_status status = tess_autoreject_epochs_from_array(
             context->handle, &x->view, &sensors.sensors, NULL, sampling_hz, tmin, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     autoreject_sensors_free(&sensors);
     Py_XDECREF((PyObject *)x);

@@ -81,16 +81,11 @@ static PyObject *epochs_open(PyObject *module, PyObject *const *args, Py_ssize_t
         read_open(state, values, &events_bytes, &config) == 0) {
         handle = core_handle_create(state, context, &core_epochs_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_autoreject_epochs *made = NULL;
         const tess_status status =
             tess_autoreject_epochs_open(context->handle, path, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(path_bytes);
     Py_XDECREF(events_bytes);

@@ -76,17 +76,12 @@ static PyObject *fit(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
                          &path, &config) == 0) {
         handle = core_handle_create(state, context, &core_model_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, values[FIT_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[FIT_PROGRESS]) == 0) {
         tess_autoreject_model *made = NULL;
         const tess_status status =
             thresholds_only ? tess_autoreject_thresholds(context->handle, epochs, &config, &made)
                             : tess_autoreject_fit(context->handle, epochs, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(keep);
     Py_XDECREF(path);

@@ -28,16 +28,11 @@ static PyObject *log_compute(PyObject *module, PyObject *const *args, Py_ssize_t
         model ? core_handle_get(state, values[2], &core_epochs_class) : NULL;
     core_handle *handle = epochs ? core_handle_create(state, context, &core_log_class, NULL) : NULL;
     core_call call;
-    if (handle && core_call_begin(&call, state, context, values[3]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[3]) == 0) {
         tess_autoreject_log *made = NULL;
         const tess_status status =
             tess_autoreject_log_compute(context->handle, model, epochs, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     return (PyObject *)handle;
 }
@@ -90,15 +85,10 @@ static PyObject *log_create(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (keep && read_log(state, values, keep, &channel_names, &info) == 0) {
         handle = core_handle_create(state, context, &core_log_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_autoreject_log *made = NULL;
         const tess_status status = tess_autoreject_log_create(context->handle, &info, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     PyMem_Free(channel_names);
     Py_XDECREF(keep);

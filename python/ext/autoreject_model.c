@@ -176,15 +176,10 @@ static PyObject *model(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
     if (keep && read_parts(state, values[1], keep, &channel_names, &info) == 0) {
         handle = core_handle_create(state, context, &core_model_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_autoreject_model *made = NULL;
         const tess_status status = tess_autoreject_model_create(context->handle, &info, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     PyMem_Free((void *)(uintptr_t)info.types);
     PyMem_Free(channel_names);
@@ -192,33 +187,19 @@ static PyObject *model(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
     return (PyObject *)handle;
 }
 
+static tess_status save_model(tess_context *ctx, const void *object, const char *path,
+                              int overwrite)
+{
+    return tess_autoreject_model_save(ctx, object, path, overwrite);
+}
+
 static PyObject *model_save(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                             PyObject *keywords)
 {
     static const char *const names[] = {"context", "model", "path", "overwrite"};
-    static const core_signature signature = {"autoreject_model_save", names, 4, 3, 3};
-    const core_state *state = PyModule_GetState(module);
-    PyObject *values[4];
-    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
-        return NULL;
-    }
-    core_context *context = core_to_context(state, values[0]);
-    const tess_autoreject_model *object =
-        context ? core_handle_get(state, values[1], &core_model_class) : NULL;
-    PyObject *path_bytes = NULL;
-    const char *path = NULL;
-    int32_t overwrite = 0;
-    int result = -1;
-    core_call call;
-    if (object && core_to_path(values[2], &path_bytes, &path) == 0 &&
-        core_to_flag(values[3], &overwrite) == 0 &&
-        core_call_begin(&call, state, context, NULL) == 0) {
-        const tess_status status =
-            tess_autoreject_model_save(context->handle, object, path, overwrite);
-        result = core_call_end(&call, status);
-    }
-    Py_XDECREF(path_bytes);
-    return result < 0 ? NULL : Py_NewRef(Py_None);
+    static const core_saver saver = {
+        {"autoreject_model_save", names, 4, 3, 3}, &core_model_class, save_model};
+    return core_handle_save(module, args, n_arg, keywords, &saver);
 }
 
 static PyObject *model_load(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
@@ -239,15 +220,10 @@ static PyObject *model_load(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (context && core_to_path(values[1], &path_bytes, &path) == 0) {
         handle = core_handle_create(state, context, &core_model_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_autoreject_model *made = NULL;
         const tess_status status = tess_autoreject_model_load(context->handle, path, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(path_bytes);
     return (PyObject *)handle;

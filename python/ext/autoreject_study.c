@@ -139,16 +139,11 @@ static PyObject *study_open(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (r.keep && read_request(state, values, &r) == 0) {
         handle = core_handle_create(state, context, &study_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, values[STUDY_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[STUDY_PROGRESS]) == 0) {
         tess_autoreject_study *made = NULL;
         const tess_status status =
             tess_autoreject_study_open(context->handle, r.bids_dir, r.output, &r.study, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     free_request(&r);
     return (PyObject *)handle;

@@ -151,6 +151,16 @@ int core_reals(const core_state *state, PyObject *value, const char *name, int32
 // Read-only views of memory that lives with owner; one axis if columns is negative.
 PyObject *core_show_reals(const core_state *state, PyObject *owner, const double *data,
                           int64_t rows, int64_t columns);
+typedef struct core_named_reals {
+    const char *key;
+    const double *data;
+    int64_t rows;
+    int64_t columns;
+} core_named_reals;
+
+// The same, n of them, put into a dict.
+int core_put_reals(const core_state *state, PyObject *owner, PyObject *dict,
+                   const core_named_reals *arrays, size_t n);
 PyObject *core_show_ints(const core_state *state, PyObject *owner, const int64_t *data,
                          int64_t rows, int64_t columns);
 PyObject *core_show_mask(const core_state *state, PyObject *owner, const uint8_t *data, int64_t n);
@@ -194,28 +204,6 @@ void core_context_release(core_context *context);
 int core_call_begin(core_call *call, const core_state *state, core_context *context,
                     PyObject *progress);
 int core_call_end(core_call *call, tess_status status);
-
-// --- handle_type.c
-
-typedef struct core_handle_class {
-    const char *name;
-    void (*destroy)(void *object);
-} core_handle_class;
-
-typedef struct core_handle {
-    PyObject_HEAD const core_handle_class *class;
-    void *object;
-    core_context *context; // whose memory the object is
-    PyObject *borrowed;    // handles the object points into; NULL: none
-} core_handle;
-
-extern PyType_Spec core_handle_spec;
-
-// object is still NULL.
-core_handle *core_handle_create(const core_state *state, core_context *context,
-                                const core_handle_class *class, PyObject *borrowed);
-// The object; NULL with TypeError for anything that is no handle of this class.
-void *core_handle_get(const core_state *state, PyObject *value, const core_handle_class *class);
 
 // --- job.c
 

@@ -2,7 +2,7 @@
 #ifndef CORE_DECODE_H
 #define CORE_DECODE_H
 
-#include "core.h"
+#include "handle.h"
 
 extern const core_handle_class core_environment_class;
 extern const core_handle_class core_encoding_class;

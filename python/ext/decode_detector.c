@@ -192,18 +192,13 @@ static PyObject *detector(PyObject *module, PyObject *const *args, Py_ssize_t n_
             borrowed ? core_handle_create(state, context, &core_detector_class, borrowed) : NULL;
         Py_XDECREF(borrowed);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_decode_detector *made = NULL;
         const tess_status status = tess_decode_detector_create(
             context->handle, &input.config, (tess_decode_environment *const *)input.environments,
             input.n_environment, (const tess_decode_encoding *const *)input.encodings,
             input.n_encoding, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     free_input(&input);
     return (PyObject *)handle;

@@ -53,18 +53,13 @@ static PyObject *encoding(PyObject *module, PyObject *const *args, Py_ssize_t n_
         encoding_config(state, values + 3, data.keep, &config) == 0) {
         handle = core_handle_create(state, context, &core_encoding_class, values[1]);
     }
-    if (handle && core_call_begin(&call, state, context, values[6]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[6]) == 0) {
         tess_decode_training training;
         tess_decode_encoding *made = NULL;
         decode_training_of(&data, &training);
         const tess_status status =
             tess_decode_encoding_create(context->handle, env, &training, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     decode_data_free(&data);
     return (PyObject *)handle;

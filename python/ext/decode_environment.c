@@ -135,16 +135,11 @@ static PyObject *environment(PyObject *module, PyObject *const *args, Py_ssize_t
     if (keep && read_environment(state, values, keep, &config, &track, &position, shape) == 0) {
         handle = core_handle_create(state, context, &core_environment_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_decode_environment *made = NULL;
         const tess_status status = tess_decode_environment_create(
             context->handle, &config, position, shape[0], shape[1], &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(keep);
     return (PyObject *)handle;

@@ -29,16 +29,11 @@ static PyObject *online(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     }
     core_handle *handle = core_handle_create(state, context, &core_online_class, values[1]);
     core_call call;
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_decode_online *made = NULL;
         const tess_status status =
             tess_decode_online_create(context->handle, model, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     return (PyObject *)handle;
 }

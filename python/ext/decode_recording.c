@@ -27,15 +27,10 @@ static PyObject *simulate(PyObject *module, PyObject *const *args, Py_ssize_t n_
     }
     core_handle *handle = core_handle_create(state, context, &core_recording_class, NULL);
     core_call call;
-    if (handle && core_call_begin(&call, state, context, values[2]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[2]) == 0) {
         tess_decode_recording *made = NULL;
         const tess_status status = tess_decode_simulate(context->handle, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     return (PyObject *)handle;
 }
@@ -58,47 +53,28 @@ static PyObject *recording_open(PyObject *module, PyObject *const *args, Py_ssiz
     }
     core_handle *handle = core_handle_create(state, context, &core_recording_class, NULL);
     core_call call;
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_decode_recording *made = NULL;
         const tess_status status = tess_decode_recording_open(context->handle, path, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_DECREF(path_bytes);
     return (PyObject *)handle;
+}
+
+static tess_status save_recording(tess_context *ctx, const void *object, const char *path,
+                                  int overwrite)
+{
+    return tess_decode_recording_save(ctx, object, path, overwrite);
 }
 
 static PyObject *recording_save(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                                 PyObject *keywords)
 {
     static const char *const names[] = {"context", "recording", "path", "overwrite"};
-    static const core_signature signature = {"decode_recording_save", names, 4, 4, 3};
-    const core_state *state = PyModule_GetState(module);
-    PyObject *values[4];
-    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
-        return NULL;
-    }
-    core_context *context = core_to_context(state, values[0]);
-    const tess_decode_recording *recording =
-        context ? core_handle_get(state, values[1], &core_recording_class) : NULL;
-    PyObject *path_bytes = NULL;
-    const char *path = NULL;
-    int32_t overwrite = 0;
-    int result = -1;
-    core_call call;
-    if (recording && core_to_path(values[2], &path_bytes, &path) == 0 &&
-        core_to_flag(values[3], &overwrite) == 0 &&
-        core_call_begin(&call, state, context, NULL) == 0) {
-        const tess_status status =
-            tess_decode_recording_save(context->handle, recording, path, overwrite);
-        result = core_call_end(&call, status);
-    }
-    Py_XDECREF(path_bytes);
-    return result < 0 ? NULL : Py_NewRef(Py_None);
+    static const core_saver saver = {
+        {"decode_recording_save", names, 4, 4, 3}, &core_recording_class, save_recording};
+    return core_handle_save(module, args, n_arg, keywords, &saver);
 }
 
 // A list with the spike times or, with is_mark, the marks of every electrode.

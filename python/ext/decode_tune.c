@@ -1,5 +1,4 @@
 // decode: bandwidths by the likelihood of held-out spikes.
-#include "core.h"
 #include "decode.h"
 
 #include <tessera/decode.h>

@@ -1,6 +1,6 @@
 // tessera.Handle: an object of the library that lives longer than one call, and what it borrows.
 
-#include "core.h"
+#include "handle.h"
 
 core_handle *core_handle_create(const core_state *state, core_context *context,
                                 const core_handle_class *class, PyObject *borrowed)
@@ -13,6 +13,47 @@ core_handle *core_handle_create(const core_state *state, core_context *context,
         context->n_handle++;
     }
     return handle;
+}
+
+int core_handle_begin(core_handle **handle, core_call *call, const core_state *state,
+                      PyObject *progress)
+{
+    if (*handle && core_call_begin(call, state, (*handle)->context, progress) < 0) {
+        Py_CLEAR(*handle);
+    }
+    return *handle ? 0 : -1;
+}
+
+void core_handle_end(core_handle **handle, core_call *call, void *made, tess_status status)
+{
+    (*handle)->object = made;
+    if (core_call_end(call, status) < 0) {
+        Py_CLEAR(*handle);
+    }
+}
+
+PyObject *core_handle_save(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                           PyObject *keywords, const core_saver *saver)
+{
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[4];
+    if (core_parse(&saver->signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    const void *object = context ? core_handle_get(state, values[1], saver->class) : NULL;
+    PyObject *path_bytes = NULL;
+    const char *path = NULL;
+    int32_t overwrite = 0;
+    int result = -1;
+    core_call call;
+    if (object && core_to_path(values[2], &path_bytes, &path) == 0 &&
+        core_to_flag(values[3], &overwrite) == 0 &&
+        core_call_begin(&call, state, context, NULL) == 0) {
+        result = core_call_end(&call, saver->save(context->handle, object, path, overwrite));
+    }
+    Py_XDECREF(path_bytes);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 void *core_handle_get(const core_state *state, PyObject *value, const core_handle_class *class)

@@ -1,6 +1,6 @@
 // The module tessera._core.
 
-#include "core.h"
+#include "handle.h"
 
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {

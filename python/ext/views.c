@@ -75,6 +75,19 @@ PyObject *core_show_reals(const core_state *state, PyObject *owner, const double
     return core_array_show(state, owner, TESS_F64, columns < 0 ? 1 : 2, shape, data);
 }
 
+int core_put_reals(const core_state *state, PyObject *owner, PyObject *dict,
+                   const core_named_reals *arrays, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const core_named_reals *a = &arrays[k];
+        if (core_put(dict, a->key, core_show_reals(state, owner, a->data, a->rows, a->columns)) <
+            0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 PyObject *core_show_ints(const core_state *state, PyObject *owner, const int64_t *data,
                          int64_t rows, int64_t columns)
 {

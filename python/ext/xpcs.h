@@ -2,7 +2,7 @@
 #ifndef CORE_XPCS_H
 #define CORE_XPCS_H
 
-#include "core.h"
+#include "handle.h"
 
 extern const core_handle_class core_xpcs_data_class;
 extern const core_handle_class core_xpcs_result_class;

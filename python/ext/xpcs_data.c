@@ -173,15 +173,10 @@ static PyObject *open_file(PyObject *module, PyObject *const *args, Py_ssize_t n
         core_to_path(values[DATA_SOURCE], &r.source, &path) == 0) {
         handle = core_handle_create(state, r.context, &core_xpcs_data_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.context, values[DATA_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[DATA_PROGRESS]) == 0) {
         tess_xpcs_data *made = NULL;
         const tess_status status = tess_xpcs_data_open(r.context->handle, path, &r.config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     free_request(&r);
     return (PyObject *)handle;
@@ -235,17 +230,12 @@ static PyObject *from_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (c2 && (sigma || !values[DATA_SIGMA])) {
         handle = core_handle_create(state, r.context, &core_xpcs_data_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.context, values[DATA_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[DATA_PROGRESS]) == 0) {
         tess_xpcs_data *made = NULL;
         const tess_status status =
             tess_xpcs_data_from_array(r.context->handle, &c2->view, r.config.phi, q,
                                       sigma ? &sigma->view : NULL, &r.config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF((PyObject *)c2);
     Py_XDECREF((PyObject *)sigma);
@@ -334,15 +324,10 @@ static PyObject *data_angle(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     core_handle *handle = core_handle_create(state, context, &core_xpcs_data_class, NULL);
     core_call call;
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_xpcs_data *made = NULL;
         const tess_status status = tess_xpcs_data_angle(context->handle, data, angle, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     return (PyObject *)handle;
 }
@@ -502,16 +487,11 @@ static PyObject *restore(PyObject *module, PyObject *const *args, Py_ssize_t n_a
         core_to_text(values[3], "layout", &layout) == 0) {
         handle = core_handle_create(state, context, &core_xpcs_data_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_xpcs_data *made = NULL;
         const tess_status status =
             tess_xpcs_data_restore(context->handle, file, path, layout, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(file_bytes);
     Py_XDECREF(path_bytes);

@@ -148,16 +148,11 @@ static PyObject *fit(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     if (xpcs_read_request(state, values, &r) == 0) {
         handle = core_handle_create(state, r.context, &core_xpcs_result_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.context, values[FIT_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[FIT_PROGRESS]) == 0) {
         tess_xpcs_result *made = NULL;
         const tess_status status =
             tess_xpcs_fit(r.context->handle, r.data, &r.model, &r.config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     xpcs_free_request(&r);
     return (PyObject *)handle;

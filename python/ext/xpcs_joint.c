@@ -103,17 +103,12 @@ static PyObject *fit_joint(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (read_joint(state, values, &r) == 0) {
         handle = core_handle_create(state, r.fit.context, &joint_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.fit.context, values[FIT_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[FIT_PROGRESS]) == 0) {
         tess_xpcs_joint *made = NULL;
         const tess_status status =
             tess_xpcs_fit_joint(r.fit.context->handle, r.members, r.n_member, &r.fit.model,
                                 &r.fit.config, &r.config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     PyMem_Free(r.members);
     xpcs_free_request(&r.fit);
@@ -157,12 +152,7 @@ static PyObject *tie_dict(const tess_xpcs_joint_info *info)
 static int put_arrays(const core_state *state, PyObject *owner, PyObject *dict,
                       const tess_xpcs_joint_info *i)
 {
-    const struct {
-        const char *key;
-        const double *data;
-        int64_t rows;
-        int64_t columns;
-    } arrays[] = {
+    const core_named_reals arrays[] = {
         {"q", i->q, i->n_member, -1},
         {"theta", i->theta, i->n_member, i->n_param},
         {"sd", i->sd, i->n_member, i->n_param},
@@ -176,12 +166,8 @@ static int put_arrays(const core_state *state, PyObject *owner, PyObject *dict,
         {"offset_sd", i->offset_sd, i->n_angle, -1},
         {"covariance", i->covariance, i->n_unknown, i->n_unknown},
     };
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-        if (core_put(dict, arrays[k].key,
-                     core_show_reals(state, owner, arrays[k].data, arrays[k].rows,
-                                     arrays[k].columns)) < 0) {
-            return -1;
-        }
+    if (core_put_reals(state, owner, dict, arrays, sizeof arrays / sizeof *arrays) < 0) {
+        return -1;
     }
     return core_put(dict, "first_angle",
                     core_show_ints(state, owner, i->first_angle, i->n_member + 1, -1));
@@ -231,38 +217,19 @@ static PyObject *joint_info(PyObject *module, PyObject *value)
     return dict;
 }
 
-enum { OUT_CONTEXT, OUT_JOINT, OUT_FOLDER, OUT_OVERWRITE, OUT_COUNT };
-
-static const char *const out_names[] = {"context", "joint", "folder", "overwrite"};
+static tess_status save_joint(tess_context *ctx, const void *object, const char *path,
+                              int overwrite)
+{
+    return tess_xpcs_joint_write(ctx, object, path, overwrite);
+}
 
 static PyObject *joint_write(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                              PyObject *keywords)
 {
-    static const core_signature signature = {"xpcs_joint_write", out_names, OUT_COUNT, 4, 3};
-    const core_state *state = PyModule_GetState(module);
-    PyObject *values[OUT_COUNT];
-    PyObject *keep = NULL;
-    const char *folder = NULL;
-    int32_t overwrite = 0;
-    core_call call;
-    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
-        return NULL;
-    }
-    core_context *context = core_to_context(state, values[OUT_CONTEXT]);
-    tess_xpcs_joint *joint =
-        context ? core_handle_get(state, values[OUT_JOINT], &joint_class) : NULL;
-    int result = -1;
-    if (joint && core_to_path(values[OUT_FOLDER], &keep, &folder) == 0 &&
-        core_to_flag(values[OUT_OVERWRITE], &overwrite) == 0 &&
-        core_call_begin(&call, state, context, NULL) == 0) {
-        result =
-            core_call_end(&call, tess_xpcs_joint_write(context->handle, joint, folder, overwrite));
-    }
-    Py_XDECREF(keep);
-    if (result < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    static const char *const names[] = {"context", "joint", "folder", "overwrite"};
+    static const core_saver saver = {
+        {"xpcs_joint_write", names, 4, 4, 3}, &joint_class, save_joint};
+    return core_handle_save(module, args, n_arg, keywords, &saver);
 }
 
 PyMethodDef core_xpcs_joint_methods[] = {

@@ -148,16 +148,11 @@ static PyObject *sample(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     if (read_request(state, values, &r) == 0) {
         handle = core_handle_create(state, r.context, &posterior_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.context, values[SAMPLE_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[SAMPLE_PROGRESS]) == 0) {
         tess_xpcs_posterior *made = NULL;
         const tess_status status = tess_xpcs_sample(r.context->handle, r.data, &r.model, r.fit,
                                                     &r.fit_config, &r.config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(r.keep);
     Py_XDECREF(r.path);
@@ -204,12 +199,7 @@ static int put_draws(const core_state *state, PyObject *owner, PyObject *dict,
 static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
                        const tess_xpcs_posterior_info *i)
 {
-    const struct {
-        const char *key;
-        const double *data;
-        int64_t rows;
-        int64_t columns;
-    } vectors[] = {
+    const core_named_reals vectors[] = {
         {"phi", i->phi, i->n_angle, -1},
         {"q", i->q, i->n_angle, -1},
         {"prior_mean", i->prior_mean, i->n_param, -1},
@@ -221,14 +211,7 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
         {"mode_theta", i->mode_theta, i->n_mode, i->n_param},
         {"mode_weight", i->mode_weight, i->n_mode, -1},
     };
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
-        if (core_put(dict, vectors[k].key,
-                     core_show_reals(state, owner, vectors[k].data, vectors[k].rows,
-                                     vectors[k].columns)) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return core_put_reals(state, owner, dict, vectors, sizeof vectors / sizeof *vectors);
 }
 
 static PyObject *posterior_info(PyObject *module, PyObject *value)
@@ -332,16 +315,11 @@ static PyObject *combine(PyObject *module, PyObject *const *args, Py_ssize_t n_a
         handle = core_handle_create(state, context, &posterior_class, NULL);
     }
     core_call call;
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_xpcs_posterior *made = NULL;
         const tess_status status =
             combine_packed(context->handle, packed, n, shards, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     PyMem_Free(packed);
     PyMem_Free(shards);

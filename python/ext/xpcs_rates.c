@@ -54,16 +54,11 @@ static PyObject *fit_rates(PyObject *module, PyObject *const *args, Py_ssize_t n
         r.config.checkpoint_dir = NULL; // what a configuration may say of fits
         handle = core_handle_create(state, r.context, &rates_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, r.context, values[FIT_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[FIT_PROGRESS]) == 0) {
         tess_xpcs_rates *made = NULL;
         const tess_status status =
             tess_xpcs_fit_rates(r.context->handle, r.data, &r.model, &r.config, &config, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     xpcs_free_request(&r);
     return (PyObject *)handle;
@@ -72,27 +67,20 @@ static PyObject *fit_rates(PyObject *module, PyObject *const *args, Py_ssize_t n
 static PyObject *curve_dict(const core_state *state, PyObject *owner, const tess_xpcs_rates_info *i,
                             const tess_xpcs_rate_curve *c)
 {
-    const struct {
-        const char *key;
-        const double *data;
-        int64_t n;
-    } arrays[] = {
-        {"value", c->value, i->n_frame},
-        {"sd", c->sd, i->n_frame},
-        {"low", c->low, i->n_frame},
-        {"high", c->high, i->n_frame},
-        {"power", c->power, i->n_frame},
-        {"power_sd", c->power_sd, i->n_frame},
-        {"knot_value", c->knot_value, i->n_knot},
-        {"knot_sd", c->knot_sd, i->n_knot},
+    const core_named_reals arrays[] = {
+        {"value", c->value, i->n_frame, -1},
+        {"sd", c->sd, i->n_frame, -1},
+        {"low", c->low, i->n_frame, -1},
+        {"high", c->high, i->n_frame, -1},
+        {"power", c->power, i->n_frame, -1},
+        {"power_sd", c->power_sd, i->n_frame, -1},
+        {"knot_value", c->knot_value, i->n_knot, -1},
+        {"knot_sd", c->knot_sd, i->n_knot, -1},
     };
     PyObject *dict =
         Py_BuildValue("{sdsd}", "smoothness", c->smoothness, "n_effective", c->n_effective);
-    for (size_t k = 0; dict && k < sizeof arrays / sizeof *arrays; k++) {
-        if (core_put(dict, arrays[k].key,
-                     core_show_reals(state, owner, arrays[k].data, arrays[k].n, -1)) < 0) {
-            Py_CLEAR(dict);
-        }
+    if (dict && core_put_reals(state, owner, dict, arrays, sizeof arrays / sizeof *arrays) < 0) {
+        Py_CLEAR(dict);
     }
     return dict;
 }
@@ -100,22 +88,12 @@ static PyObject *curve_dict(const core_state *state, PyObject *owner, const tess
 static int put_arrays(const core_state *state, PyObject *owner, PyObject *dict,
                       const tess_xpcs_rates_info *i)
 {
-    const struct {
-        const char *key;
-        const double *data;
-        int64_t n;
-    } arrays[] = {{"t", i->t, i->n_frame},
-                  {"knots", i->knots, i->n_knot},
-                  {"phi", i->phi, i->n_angle},
-                  {"contrast", i->contrast, i->n_angle},
-                  {"offset", i->offset, i->n_angle}};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-        if (core_put(dict, arrays[k].key,
-                     core_show_reals(state, owner, arrays[k].data, arrays[k].n, -1)) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    const core_named_reals arrays[] = {{"t", i->t, i->n_frame, -1},
+                                       {"knots", i->knots, i->n_knot, -1},
+                                       {"phi", i->phi, i->n_angle, -1},
+                                       {"contrast", i->contrast, i->n_angle, -1},
+                                       {"offset", i->offset, i->n_angle, -1}};
+    return core_put_reals(state, owner, dict, arrays, sizeof arrays / sizeof *arrays);
 }
 
 static PyObject *rates_info(PyObject *module, PyObject *value)
@@ -146,38 +124,19 @@ static PyObject *rates_info(PyObject *module, PyObject *value)
     return dict;
 }
 
-enum { OUT_CONTEXT, OUT_RATES, OUT_FOLDER, OUT_OVERWRITE, OUT_COUNT };
-
-static const char *const out_names[] = {"context", "rates", "folder", "overwrite"};
+static tess_status save_rates(tess_context *ctx, const void *object, const char *path,
+                              int overwrite)
+{
+    return tess_xpcs_rates_write(ctx, object, path, overwrite);
+}
 
 static PyObject *rates_write(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                              PyObject *keywords)
 {
-    static const core_signature signature = {"xpcs_rates_write", out_names, OUT_COUNT, 4, 3};
-    const core_state *state = PyModule_GetState(module);
-    PyObject *values[OUT_COUNT];
-    PyObject *keep = NULL;
-    const char *folder = NULL;
-    int32_t overwrite = 0;
-    core_call call;
-    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
-        return NULL;
-    }
-    core_context *context = core_to_context(state, values[OUT_CONTEXT]);
-    tess_xpcs_rates *rates =
-        context ? core_handle_get(state, values[OUT_RATES], &rates_class) : NULL;
-    int result = -1;
-    if (rates && core_to_path(values[OUT_FOLDER], &keep, &folder) == 0 &&
-        core_to_flag(values[OUT_OVERWRITE], &overwrite) == 0 &&
-        core_call_begin(&call, state, context, NULL) == 0) {
-        result =
-            core_call_end(&call, tess_xpcs_rates_write(context->handle, rates, folder, overwrite));
-    }
-    Py_XDECREF(keep);
-    if (result < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    static const char *const names[] = {"context", "rates", "folder", "overwrite"};
+    static const core_saver saver = {
+        {"xpcs_rates_write", names, 4, 4, 3}, &rates_class, save_rates};
+    return core_handle_save(module, args, n_arg, keywords, &saver);
 }
 
 PyMethodDef core_xpcs_rates_methods[] = {

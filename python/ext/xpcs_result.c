@@ -117,12 +117,7 @@ static int put_words(PyObject *dict, const tess_xpcs_result_info *i)
 static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
                        const tess_xpcs_result_info *i)
 {
-    const struct {
-        const char *key;
-        const double *data;
-        int64_t rows;
-        int64_t columns;
-    } vectors[] = {
+    const core_named_reals vectors[] = {
         {"theta", i->theta, i->n_param, -1},
         {"sd", i->sd, i->n_param, -1},
         {"contrast", i->contrast, i->n_angle, -1},
@@ -144,12 +139,8 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
         {"bootstrap", i->bootstrap, i->n_bootstrap, i->n_param},
         {"f_product", &i->f_product, 2, -1},
     };
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
-        if (core_put(dict, vectors[k].key,
-                     core_show_reals(state, owner, vectors[k].data, vectors[k].rows,
-                                     vectors[k].columns)) < 0) {
-            return -1;
-        }
+    if (core_put_reals(state, owner, dict, vectors, sizeof vectors / sizeof *vectors) < 0) {
+        return -1;
     }
     return core_put(dict, "status", xpcs_show_int32(state, owner, i->status, i->n_param)) < 0 ||
                    core_put(dict, "contrast_status",
@@ -365,16 +356,11 @@ static PyObject *unpack(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     if (context && PyBytes_AsStringAndSize(values[1], &bytes, &n) == 0) {
         handle = core_handle_create(state, context, &core_xpcs_result_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_xpcs_result *made = NULL;
         const tess_status status =
             tess_xpcs_result_unpack(context->handle, bytes, (size_t)n, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     return (PyObject *)handle;
 }

@@ -37,15 +37,10 @@ static PyObject *load(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
     if (context && core_to_path(values[1], &path_bytes, &path) == 0) {
         handle = core_handle_create(state, context, &core_xpcs_settings_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_handle_begin(&handle, &call, state, NULL) == 0) {
         tess_xpcs_settings *made = NULL;
         const tess_status status = tess_xpcs_settings_load(context->handle, path, lenient, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(path_bytes);
     return (PyObject *)handle;

@@ -67,16 +67,11 @@ static PyObject *simulate(PyObject *module, PyObject *const *args, Py_ssize_t n_
     if (keep && read_simulation(state, values, keep, &simulation) == 0) {
         handle = core_handle_create(state, context, &core_xpcs_data_class, NULL);
     }
-    if (handle && core_call_begin(&call, state, context, values[SIM_PROGRESS]) == 0) {
+    if (core_handle_begin(&handle, &call, state, values[SIM_PROGRESS]) == 0) {
         tess_xpcs_data *made = NULL;
         const tess_status status =
             tess_xpcs_simulate(context->handle, &simulation, in_memory, &made);
-        handle->object = made;
-        if (core_call_end(&call, status) < 0) {
-            Py_CLEAR(handle);
-        }
-    } else {
-        Py_CLEAR(handle);
+        core_handle_end(&handle, &call, made, status);
     }
     Py_XDECREF(keep);
     return (PyObject *)handle;
