@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "faults"))
+import injector
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("TESSERA_COMMAND", ROOT / "build/release/bin/tessera")).resolve()
-INJECTOR = BINARY.parents[1] / "tests/faults/tess_fault_inject.so"
 
 
 class Command:
@@ -21,18 +24,9 @@ class Command:
         self.environment |= {"PATH": "/usr/bin:/bin", "HOME": str(directory), "COLUMNS": "80"}
 
     def faulty(self, **fault):
-        """The environment in which a call fails, or a signal comes before it.
-
-        The keywords are those of tests/faults/fault_inject.c; the report is fault.report.
-        """
-        assert INJECTOR.exists(), f"{INJECTOR} is missing: build the target tess_fault_inject"
-        report = self.directory / "fault.report"
-        report.unlink(missing_ok=True)
-        environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
-        environment |= {"LD_PRELOAD": str(INJECTOR), "TESS_FAULT_REPORT": str(report)}
-        if b"__asan_init" in BINARY.read_bytes():
-            environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
-        return environment
+        """The environment of a fault; fault.report has the counts."""
+        base = self.environment | {"ASAN_OPTIONS": "detect_leaks=0"}
+        return injector.environment(BINARY, self.directory / "fault.report", base, **fault)
 
     def popen(self, *words, **keywords):
         environment = self.environment | keywords.pop("environment", {})

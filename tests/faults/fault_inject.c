@@ -8,11 +8,13 @@
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
 //   TESS_FAULT_MODE    once, from (this call and all later ones), short (read and write move half),
 //                      kill (SIGKILL before the call); or the call goes through, but before it
-//                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes), replace
-//                      (by TESS_FAULT_FILE.new)
+//                      TESS_FAULT_SIGNAL comes (signal), or TESS_FAULT_FILE is changed: cut (to
+//                      half), grow, write (some bytes), replace (by TESS_FAULT_FILE.new)
+//   TESS_FAULT_SIGNAL  its number; the thread that makes the call gets it, and has handled it (or
+//                      the process has stopped) when the call is made
 //   TESS_FAULT_FILE    what is changed
 //   TESS_FAULT_AFTER   the end of a path: calls count once a file of that name was opened
-//   TESS_FAULT_REPORT  file that receives "<calls> <faults>"
+//   TESS_FAULT_REPORT  file that receives "<calls> <faults> <renames>", the last of any kind
 //   TESS_FAULT_HELPER  1: in the command's HDF5 helper, which cannot report, instead of the command
 #include <dirent.h>
 #include <dlfcn.h>
@@ -67,6 +69,7 @@ typedef enum fault_mode {
     MODE_FROM,
     MODE_SHORT,
     MODE_KILL,
+    MODE_SIGNAL,
     MODE_CUT, // from here on a file is changed
     MODE_GROW,
     MODE_WRITE,
@@ -74,29 +77,31 @@ typedef enum fault_mode {
     MODE_COUNT
 } fault_mode;
 
-static const char *const mode_names[MODE_COUNT] = {"once", "from", "short", "kill",
+static const char *const mode_names[MODE_COUNT] = {"once", "from", "short", "kill",   "signal",
                                                    "cut",  "grow", "write", "replace"};
 
 static fault_kind wanted_kind;
 static long wanted_at;
 static int wanted_error;
+static int wanted_signal;
 static fault_mode wanted_mode;
 static const char *armed_after;
 static atomic_bool is_armed;
 static atomic_long n_call;
 static atomic_long n_fault;
+static atomic_long n_rename;
 static char report_path[1024];
 static char changed_path[1024];
 
 // By system calls: the report must not pass through the functions below.
 static void write_report(void)
 {
-    char text[64];
+    char text[80];
     if (!report_path[0]) {
         return;
     }
-    const int n =
-        snprintf(text, sizeof text, "%ld %ld\n", atomic_load(&n_call), atomic_load(&n_fault));
+    const int n = snprintf(text, sizeof text, "%ld %ld %ld\n", atomic_load(&n_call),
+                           atomic_load(&n_fault), atomic_load(&n_rename));
     const long fd = syscall(SYS_openat, AT_FDCWD, report_path, O_WRONLY | O_CREAT, 0666);
     if (fd >= 0) {
         syscall(SYS_pwrite64, fd, text, (size_t)n, 0L);
@@ -140,6 +145,7 @@ __attribute__((constructor)) static void begin(void)
     }
     wanted_at = atol(setting("TESS_FAULT_AT"));
     wanted_error = error_number(setting("TESS_FAULT_ERROR"));
+    wanted_signal = atoi(setting("TESS_FAULT_SIGNAL"));
     for (int i = 0; i < MODE_COUNT; i++) {
         if (strcmp(mode, mode_names[i]) == 0) {
             wanted_mode = (fault_mode)i;
@@ -204,6 +210,9 @@ static void change_file(void)
 static bool is_hit(fault_kind kind)
 {
     const bool is_wanted = kind == wanted_kind || (wanted_kind == KIND_ANY && kind != KIND_MALLOC);
+    if (kind == KIND_RENAME) {
+        atomic_fetch_add(&n_rename, 1);
+    }
     if (!is_wanted || !atomic_load(&is_armed)) {
         return false;
     }
@@ -215,6 +224,10 @@ static bool is_hit(fault_kind kind)
     write_report();
     if (wanted_mode == MODE_KILL) {
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+    }
+    if (wanted_mode == MODE_SIGNAL) {
+        syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), wanted_signal);
+        return false;
     }
     if (wanted_mode >= MODE_CUT) {
         change_file();

@@ -1,13 +1,16 @@
 """Runs the command with faults, stops and limits, and says what a clean outcome is."""
 
+import functools
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
-import time
 from pathlib import Path
 
+import injector
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("TESSERA_BIN", ROOT / "build/release/bin/tessera")).resolve()
@@ -15,6 +18,7 @@ INJECTOR = BINARY.parents[1] / "tests/faults/tess_fault_inject.so"
 FULL = os.environ.get("TESS_FAULT_FULL") == "1"
 
 
+@functools.cache
 def sanitizer():
     """'address', 'thread' or '': what the binary was built with."""
     content = BINARY.read_bytes()
@@ -40,7 +44,7 @@ class Command:
             **keywords,
         )
 
-    def __call__(self, *words, timeout=60, **keywords):
+    def __call__(self, *words, timeout=300, **keywords):
         with self.popen(*words, **keywords) as process:
             try:
                 stdout, stderr = process.communicate(timeout=timeout)
@@ -65,51 +69,63 @@ class Command:
 
     def faulty(self, fault, *words):
         """Runs the command under the injector; the result, and how many calls and faults."""
-        report = self.directory / "fault.report"
-        report.unlink(missing_ok=True)
-        environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
-        environment |= {"LD_PRELOAD": str(INJECTOR), "TESS_FAULT_REPORT": str(report)}
-        if sanitizer() == "address":
-            options = self.environment.get("ASAN_OPTIONS", "")
-            environment["ASAN_OPTIONS"] = options + ":verify_asan_link_order=0"
-        result = self(*words, environment=environment)
-        counts = report.read_text().split() if report.exists() else ("0", "0")
-        report.unlink(missing_ok=True)
-        return result, int(counts[0]), int(counts[1])
+        result = self(*words, environment=self.fault(**fault))
+        n_call, n_fault, self.n_rename = injector.counts(self.report)
+        self.report.unlink(missing_ok=True)
+        return result, n_call, n_fault
+
+    def fault(self, **fault):
+        """The environment of a fault."""
+        if sanitizer() == "thread":
+            pytest.skip("the fault injector does not work behind ThreadSanitizer")
+        return injector.environment(BINARY, self.report, self.environment, **fault)
+
+    @property
+    def report(self):
+        return self.directory / "fault.report"
 
 
 class Killer:
-    """Kills runs of a command at random instants until one gets through."""
+    """Kills runs of a command before random calls of theirs until one gets through.
 
-    def __init__(self, rng, whole_s):
+    Files change by calls alone: before each of them is every instant that leaves other files.
+    """
+
+    def __init__(self, tessera, rng, *words):
+        """words: an undisturbed run, whose calls are counted."""
+        self.tessera = tessera
         self.rng = rng
-        self.whole_s = whole_s  # what an undisturbed run takes; the shortest seen
         self.n_killed = 0
+        result, self.n_call, _ = tessera.faulty({"kind": "any", "at": 0}, *words)
+        assert result.returncode == 0, result.stderr
 
-    def finish(self, start, after_kill=lambda: None):
-        """Returns the exit code and messages of the run that got through.
+    def finish(self, words, after_kill=lambda: None):
+        """Returns the run that got through; words() are those of the next one.
 
-        The first run has everything before it and is killed within the time a whole one takes;
-        those that resume have more time than they need, or they would never end.
+        The first run has everything before it and is killed within the calls of a whole one;
+        those that resume have more than they need, or they would never end.
         """
-        limit = self.rng.uniform(0, self.whole_s)
-        resumed = False
+        most = self.n_call
         while True:
-            begin = time.monotonic()
-            process = start()
-            try:
-                _, stderr = process.communicate(timeout=limit)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                self.n_killed += 1
-                after_kill()
-                limit = self.rng.uniform(0, 2 * self.whole_s + 0.3)
-                resumed = True
-                continue
-            if not resumed:
-                self.whole_s = min(self.whole_s, time.monotonic() - begin)
-            return process.returncode, stderr
+            fault = {"kind": "any", "at": self.rng.randint(1, most), "mode": "kill"}
+            result, _, _ = self.tessera.faulty(fault, *words())
+            if result.returncode != -signal.SIGKILL:
+                return result
+            self.n_killed += 1
+            after_kill()
+            most = 2 * self.n_call
+
+
+def killed_after_a_checkpoint(tessera, *words, number=signal.SIGKILL, at=2):
+    """A run that gets a signal before its at-th rename, by which all but the last name checkpoints.
+
+    Its folder of work has to be a new one.
+    """
+    fault = {"kind": "rename", "signal": number, "at": at, "after": "lock"}
+    result, _, n_fault = tessera.faulty(fault, *words)
+    assert n_fault == 1, f"there are fewer than {at} renames: {result.stderr}"
+    assert any((tessera.directory / "work").glob("*.ckpt")), result.stderr
+    return result
 
 
 def digest(path):

@@ -1,11 +1,9 @@
 """A fit killed at any instant goes on to the same model."""
 
 import random
-import signal
-import time
 
 import pytest
-from fault_support import FULL, Killer, leftovers, sanitizer
+from fault_support import FULL, Killer, killed_after_a_checkpoint, leftovers, sanitizer
 
 N_KILL = 60 if FULL else 6
 EPOCHS = 60 if sanitizer() else 120
@@ -39,26 +37,24 @@ def model_of(path):
 
 def test_killed_at_random_instants(epochs):
     folder = epochs.directory
-    begin = time.monotonic()
-    result = epochs(*line("right.json"), timeout=300)
+    result = epochs(*line("right.json"))
     assert result.returncode == 0, result.stderr
-    whole_s = time.monotonic() - begin
     right = model_of(folder / "right.json")
     rng = random.Random(7)
-    killer = Killer(rng, whole_s)
+    killer = Killer(epochs, rng, *line("counted.json", *CHECKPOINT, "--threads", 1))
 
-    def start():
+    def words():
         # Killed after its model got its name, the fit is begun again.
         limit = rng.choice([[], ["--memory-limit", "40M"]])
-        words = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3]), *limit]
-        return epochs.popen(*line("out.json", *words))
+        own = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3]), *limit]
+        return line("out.json", *own)
 
     def nothing_half_written():
         assert not (folder / "out.json").exists() or model_of(folder / "out.json") == right
 
     for _ in range(N_KILL):
-        code, stderr = killer.finish(start, nothing_half_written)
-        assert code == 0, stderr
+        result = killer.finish(words, nothing_half_written)
+        assert result.returncode == 0, result.stderr
         assert model_of(folder / "out.json") == right
         assert not (folder / "work").exists()
         assert leftovers(folder) == []
@@ -67,16 +63,7 @@ def test_killed_at_random_instants(epochs):
 
 
 def test_resume_of_another_fit_is_refused(epochs):
-    folder = epochs.directory
-    for _ in range(50):
-        process = epochs.popen(*line("out.json", *CHECKPOINT))
-        while not list((folder / "work").glob("*.ckpt")) and process.poll() is None:
-            time.sleep(0.001)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        if list((folder / "work").glob("*.ckpt")):
-            break
-        (folder / "out.json").unlink(missing_ok=True)  # it was faster than the signal
+    killed_after_a_checkpoint(epochs, *line("out.json", *CHECKPOINT))
     result = epochs(*line("out.json", "--seed", 3, *CHECKPOINT))
     assert result.returncode == 65
     assert "settings were 'fit;search=exact" in result.stderr

@@ -3,7 +3,6 @@
 import random
 import re
 import signal
-import time
 
 import pytest
 from fault_support import (
@@ -11,9 +10,9 @@ from fault_support import (
     FULL,
     Killer,
     assert_one_message,
+    killed_after_a_checkpoint,
     leftovers,
     remove,
-    sanitizer,
 )
 
 KEPT = ["--checkpoint", "work", "--checkpoint-every", 0, "--resume"]
@@ -25,8 +24,6 @@ N_KILL = 60 if FULL else 3
 @pytest.fixture
 def events(tessera):
     """A recording, its model and intervals that take some batches."""
-    if sanitizer():
-        pytest.skip("a sanitizer is too slow for signals at an instant")
     tessera.environment["TESSERA_PLUGIN_PATH"] = str(BINARY.parents[1] / "plugins")
     counts = ["--electrodes", 4, "--encoding-spikes", 8000, "--decoding-spikes", 8000]
     for words in (
@@ -53,18 +50,16 @@ def line(out, *words, shuffles=2000):
 
 def test_killed_at_random_instants(events):
     folder = events.directory
-    begin = time.monotonic()
-    result = events(*line("right.csv", "--report", "right.html", "-q"), timeout=300)
+    result = events(*line("right.csv", "--report", "right.html", "-q"))
     assert result.returncode == 0, result.stderr
-    whole_s = time.monotonic() - begin
     right = table(folder / "right.csv")
     assert sum(bool(row.split(",")[20]) for row in right[1:]) > 6
     rng = random.Random(3)
-    killer = Killer(rng, whole_s)
+    killer = Killer(events, rng, *line("counted.csv", "--report", "counted.html", "-q", *KEPT))
 
-    def start():
+    def words():
         threads = ["--threads", rng.choice([1, 2])]
-        return events.popen(*line("out.csv", "--report", "out.html", "-q", *threads, *KEPT))
+        return line("out.csv", "--report", "out.html", "-q", *threads, *KEPT)
 
     def nothing_half_written():
         if (folder / "out.csv").exists():
@@ -73,8 +68,8 @@ def test_killed_at_random_instants(events):
             assert (folder / "out.html").read_text().rstrip().endswith("</html>")
 
     for _ in range(N_KILL):
-        code, stderr = killer.finish(start, nothing_half_written)
-        assert code == 0, stderr
+        result = killer.finish(words, nothing_half_written)
+        assert result.returncode == 0, result.stderr
         assert table(folder / "out.csv") == right
         assert (folder / "out.html").exists()
         assert not (folder / "work").exists()
@@ -87,49 +82,34 @@ def test_killed_at_random_instants(events):
 def test_stopped_and_continued(events):
     """Ctrl-C keeps the batches that are done, and says how to go on."""
     folder = events.directory
-    assert events(*line("right.csv", "-q"), timeout=300).returncode == 0
-    process = events.popen(*line("out.csv", *KEPT))
-    for _ in range(600):
-        time.sleep(0.05)
-        if any((folder / "work").glob("*.ckpt")) or process.poll() is not None:
-            break
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("it was over before it could be stopped")
-    assert process.returncode == 130, stderr
-    assert "to continue, run:" in stderr
+    assert events(*line("right.csv", "-q")).returncode == 0
+    words = line("out.csv", *KEPT, "--threads", 1)  # two batches
+    stopped = killed_after_a_checkpoint(events, *words, number=signal.SIGINT, at=1)
+    assert stopped.returncode == 130, stopped.stderr
+    assert "to continue, run:" in stopped.stderr
     assert not (folder / "out.csv").exists()
-    result = events(*line("out.csv", *KEPT), timeout=300)
+    result = events(*line("out.csv", *KEPT))
     assert result.returncode == 0, result.stderr
     assert re.search(r"resumed from \d+ %", result.stderr), result.stderr
     assert table(folder / "out.csv") == table(folder / "right.csv")
     # All is there: nothing is made again.
-    again = events(*line("out.csv", *KEPT), timeout=300)
+    again = events(*line("out.csv", *KEPT))
     assert again.returncode == 0
     assert "complete already" in again.stderr
 
 
 def test_another_test_is_not_continued(events):
     folder = events.directory
-    process = events.popen(*line("out.csv", *KEPT))
-    for _ in range(600):
-        time.sleep(0.05)
-        if any((folder / "work").glob("*.ckpt")) or process.poll() is not None:
-            break
-    process.kill()
-    process.communicate()
-    if not any((folder / "work").glob("*.ckpt")):
-        pytest.skip("it was over before it could be killed")
+    killed_after_a_checkpoint(events, *line("out.csv", *KEPT, "--threads", 1))
     for words, told in (
         (line("out.csv", *KEPT, shuffles=1999), "shuffles"),
         (line("out.csv", *KEPT, "--shuffle-seed", 3), "shuffle_seed"),
     ):
-        result = events(*words, timeout=300)
+        result = events(*words)
         assert result.returncode != 0
         assert told in result.stderr
     (folder / "iv.csv").write_text("start,end\n1,2\n")
-    result = events(*line("out.csv", *KEPT), timeout=300)
+    result = events(*line("out.csv", *KEPT))
     assert result.returncode != 0
     assert "the events differ" in result.stderr
 

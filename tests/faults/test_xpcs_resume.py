@@ -3,11 +3,10 @@
 import json
 import random
 import signal
-import time
 
 import numpy as np
 import pytest
-from fault_support import FULL, Killer, leftovers, sanitizer
+from fault_support import FULL, Killer, killed_after_a_checkpoint, leftovers, sanitizer
 
 N_KILL = 100 if FULL else 8
 FRAMES = 120 if sanitizer() else 400
@@ -47,23 +46,21 @@ def numbers_of(folder):
 
 def test_killed_at_random_instants(tiles):
     folder = tiles.directory
-    begin = time.monotonic()
-    result = tiles(*line("right", *PROFILE), timeout=300)
+    result = tiles(*line("right", *PROFILE))
     assert result.returncode == 0, result.stderr
-    whole_s = time.monotonic() - begin
     right = numbers_of(folder / "right")
     rng = random.Random(11)
-    killer = Killer(rng, whole_s)
+    killer = Killer(tiles, rng, *line("counted", *CHECKPOINT, *PROFILE))
     for number in range(N_KILL):
         out = f"out{number}"
 
-        def start(out=out):
+        def words(out=out):
             # Killed after its results were written, the fit is begun again in the same folder.
-            words = [*CHECKPOINT, *PROFILE, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
-            return tiles.popen(*line(out, *words, *rng.choice(WAYS)))
+            own = [*CHECKPOINT, *PROFILE, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
+            return line(out, *own, *rng.choice(WAYS))
 
-        code, stderr = killer.finish(start)
-        assert code == 0, stderr
+        result = killer.finish(words)
+        assert result.returncode == 0, result.stderr
         assert numbers_of(folder / out) == right
         assert not (folder / "work").exists()
         assert leftovers(folder) == []
@@ -71,24 +68,13 @@ def test_killed_at_random_instants(tiles):
 
 
 def stop_in_the_middle(tiles, number, out="out"):
-    """A fit that a signal ends after its first checkpoint; the process."""
-    for _ in range(50):
-        process = tiles.popen(*line(out, *CHECKPOINT))
-        while not list((tiles.directory / "work").glob("*.ckpt")) and process.poll() is None:
-            time.sleep(0.001)
-        process.send_signal(number)
-        process.stderr_text = process.communicate()[1]
-        if list((tiles.directory / "work").glob("*.ckpt")):
-            return process
-        tiles("xpcs", "fit", "--help")  # it was faster than the signal
-        for path in sorted((tiles.directory / out).rglob("*"), reverse=True):
-            path.unlink() if path.is_file() else path.rmdir()
-    pytest.fail("the fit was always faster than the signal")
+    """A fit that a signal ends after its first checkpoint."""
+    return killed_after_a_checkpoint(tiles, *line(out, *CHECKPOINT), number=number)
 
 
 def test_sigterm_keeps_the_work_and_says_how_to_go_on(tiles):
-    process = stop_in_the_middle(tiles, signal.SIGTERM)
-    assert process.returncode == 143
+    stopped = stop_in_the_middle(tiles, signal.SIGTERM)
+    assert stopped.returncode == 143, stopped.stderr
     result = tiles(*line("out", *CHECKPOINT))
     assert result.returncode == 0, result.stderr
     assert tiles(*line("right")).returncode == 0
@@ -121,19 +107,12 @@ def test_damaged_checkpoints_are_passed_over(tiles):
 
 
 def test_sigusr1_writes_a_checkpoint_and_goes_on(tiles):
-    for _ in range(20):
-        words = ["--checkpoint", "work", "--resume", "--checkpoint-every", 1000]
-        words += ["--uncertainty", "block_bootstrap", "--n-bootstrap", 300]  # long enough
-        process = tiles.popen(*line("out", *words, "--overwrite"))
-        time.sleep(0.1)
-        found = False
-        while process.poll() is None:
-            if not found:
-                process.send_signal(signal.SIGUSR1)
-            found = found or bool(list((tiles.directory / "work").glob("*.ckpt")))
-            time.sleep(0.002)
-        _, stderr = process.communicate()
-        assert process.returncode == 0, stderr
-        if found:
-            return
-    pytest.fail("no checkpoint was seen after SIGUSR1")
+    rare = ["--checkpoint", "work", "--resume", "--checkpoint-every", 1000, "--overwrite"]
+    n_rename = []
+    for at in (0, 1):  # without the signal; with it, while the fit names its first checkpoint
+        fault = {"kind": "rename", "signal": signal.SIGUSR1, "at": at}
+        result, _, n_sent = tiles.faulty(fault, *line("out", *rare, *PROFILE))
+        assert result.returncode == 0, result.stderr
+        assert n_sent == at
+        n_rename.append(tiles.n_rename)
+    assert n_rename[1] == n_rename[0] + 1
