@@ -84,10 +84,28 @@ TESS_MUST_CHECK tess_status tess_comm_gather_first(tess_context *ctx, tess_comm_
                                                    size_t bytes, void *all, size_t total);
 void tess_comm_parts_free(tess_comm_parts *parts);
 
-// Of n items rank k has worked out those at k, k + n_rank, ...; afterwards every rank has all.
+// Of things that are numbered those of a process: first, first + step, ...
+typedef struct tess_comm_deal {
+    int64_t first;
+    int64_t step; // 1: all of them, every rank for itself
+} tess_comm_deal;
+
+static inline tess_comm_deal tess_comm_deal_of(const tess_context *ctx, bool is_divided)
+{
+    return is_divided ? (tess_comm_deal){tess_comm_rank(ctx), tess_comm_size(ctx)}
+                      : (tess_comm_deal){0, 1};
+}
+
+// How many of n things it is.
+static inline int64_t tess_comm_count_dealt(tess_comm_deal deal, int64_t n)
+{
+    return n > deal.first ? (n - deal.first + deal.step - 1) / deal.step : 0;
+}
+
+// Of n items every rank has worked out those dealt to it; afterwards every rank has all.
 TESS_MUST_CHECK tess_status tess_comm_share_dealt(tess_context *ctx, tess_comm_point at,
-                                                  tess_status status, void *items,
-                                                  size_t item_bytes, int64_t n);
+                                                  tess_comm_deal deal, tess_status status,
+                                                  void *items, size_t item_bytes, int64_t n);
 
 // Rank 0's bytes for all; as many on every rank.
 TESS_MUST_CHECK tess_status tess_comm_broadcast(tess_context *ctx, tess_comm_point at,

@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-// How many of n items a rank has.
-static int64_t count_of(int64_t n, int32_t rank, int32_t n_rank)
-{
-    return (n - rank + n_rank - 1) / n_rank;
-}
-
 static void unpack(const tess_comm_parts *parts, int32_t n_rank, unsigned char *items,
                    size_t item_bytes, int64_t n)
 {
@@ -21,18 +15,18 @@ static void unpack(const tess_comm_parts *parts, int32_t n_rank, unsigned char *
     }
 }
 
-tess_status tess_comm_share_dealt(tess_context *ctx, tess_comm_point at, tess_status status,
-                                  void *items, size_t item_bytes, int64_t n)
+tess_status tess_comm_share_dealt(tess_context *ctx, tess_comm_point at, tess_comm_deal deal,
+                                  tess_status status, void *items, size_t item_bytes, int64_t n)
 {
     const int32_t n_rank = tess_comm_size(ctx);
-    if (n_rank == 1) {
+    if (deal.step == 1) {
         return status;
     }
-    const size_t bytes = (size_t)count_of(n, tess_comm_rank(ctx), n_rank) * item_bytes;
+    const size_t bytes = (size_t)tess_comm_count_dealt(deal, n) * item_bytes;
     unsigned char *own = tess_heap_alloc(&ctx->heap, bytes + 1, TESS_TAG_SCRATCH, "own items");
     if (own) {
         size_t at_byte = 0;
-        for (int64_t k = tess_comm_rank(ctx); k < n; k += n_rank, at_byte += item_bytes) {
+        for (int64_t k = deal.first; k < n; k += deal.step, at_byte += item_bytes) {
             memcpy(own + at_byte, (const char *)items + (size_t)k * item_bytes, item_bytes);
         }
     } else {

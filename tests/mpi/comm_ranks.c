@@ -77,11 +77,15 @@ static void check_dealt(tess_context *ctx)
 {
     for (int64_t n = 0; n < 12; n++) {
         int64_t items[12][3] = {{0}};
-        for (int64_t k = tess_comm_rank(ctx); k < n; k += tess_comm_size(ctx)) {
+        const tess_comm_deal deal = tess_comm_deal_of(ctx, true);
+        int64_t n_own = 0;
+        for (int64_t k = deal.first; k < n; k += deal.step, n_own++) {
             items[k][0] = 7 * k + 1;
             items[k][2] = -k;
         }
-        CHECK(tess_comm_share_dealt(ctx, (tess_comm_point){"dealt", 3}, TESS_OK, items,
+        CHECK(deal.first == tess_comm_rank(ctx) && deal.step == tess_comm_size(ctx));
+        CHECK(n_own == tess_comm_count_dealt(deal, n));
+        CHECK(tess_comm_share_dealt(ctx, (tess_comm_point){"dealt", 3}, deal, TESS_OK, items,
                                     sizeof items[0], n) == TESS_OK);
         for (int64_t k = 0; k < n; k++) {
             CHECK(items[k][0] == 7 * k + 1 && items[k][1] == 0 && items[k][2] == -k);

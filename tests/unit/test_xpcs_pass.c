@@ -269,7 +269,7 @@ static void weights_of_angles_have_a_shape(void **state)
     config.shear_exponent = 2.5;
     config.shear_normalize = 0;
     config.shear_phi0 = -30;
-    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, &w));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, (tess_comm_deal){0, 1}, &w));
     double want[3];
     for (int a = 0; a < 3; a++) {
         const double along = fabs(cos((-30 - f.data->info.phi[a]) * (double)NAIVE_PI / 180));
@@ -289,13 +289,13 @@ static void weights_follow_the_options(void **state)
     tess_xpcs_fit_config_init(&config, sizeof config);
     tess_xp_weights w;
     config.sigma = 0.5;
-    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, (tess_comm_deal){0, 1}, &w));
     assert_true(w.inverse_variance[0] == 4 && w.inverse_variance[2] == 4);
     assert_true(!w.lag_weight && !w.ignore_sigma);
     tess_xp_weights_destroy(&w);
 
     config.shear_weights = 1;
-    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, &w));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, (tess_comm_deal){0, 1}, &w));
     double want[3], sum = 0;
     for (int a = 0; a < 3; a++) {
         want[a] = 0.3 + 0.7 * fabs(cos((2 - f.data->info.phi[a]) * (double)NAIVE_PI / 180));
@@ -311,14 +311,14 @@ static void weights_follow_the_options(void **state)
     config.sigma_mode = TESS_XPCS_SIGMA_ESTIMATE;
     double sigma[3];
     assert_ok(tess_xpcs_data_estimate_sigma(f.ctx, f.data, sigma));
-    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, (tess_comm_deal){0, 1}, &w));
     for (int a = 0; a < 3; a++) {
         assert_true(w.inverse_variance[a] == 1 / (sigma[a] * sigma[a]));
     }
     tess_xp_weights_destroy(&w);
 
     config.sigma_mode = TESS_XPCS_SIGMA_PER_LAG;
-    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, (tess_comm_deal){0, 1}, &w));
     assert_true(w.inverse_variance[0] == 1 && w.lag_weight);
     const double expected = 1 / (0.02 * 0.02); // the noise of the matrices
     for (int64_t k = 1; k < 3 * 300; k++) {
@@ -327,8 +327,8 @@ static void weights_follow_the_options(void **state)
     tess_xp_weights_destroy(&w);
 
     config.sigma_mode = TESS_XPCS_SIGMA_DATASET;
-    assert_fails(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w), TESS_E_ARGUMENT,
-                 "the data have no standard deviations");
+    assert_fails(tess_xp_weights_create(f.ctx, f.data, &config, 0, (tess_comm_deal){0, 1}, &w),
+                 TESS_E_ARGUMENT, "the data have no standard deviations");
     fixture_close(&f);
 }
 

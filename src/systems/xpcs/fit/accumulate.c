@@ -84,7 +84,8 @@ static tess_status open_pass(accumulation *at, const double *theta)
 {
     const int64_t n_param = tess_xp_n_param((tess_xpcs_mode)at->model.mode);
     const double phi0 = n_param == TESS_XPCS_N_LAMINAR ? theta[6] : 0;
-    TESS_TRY(tess_xp_weights_create(at->ctx, at->data, &at->config, phi0, &at->weights));
+    const tess_comm_deal whole = tess_comm_deal_of(at->ctx, false);
+    TESS_TRY(tess_xp_weights_create(at->ctx, at->data, &at->config, phi0, whole, &at->weights));
     tess_xp_plan plan;
     TESS_TRY(tess_xp_plan_make(at->ctx, at->data, n_param, &at->config, &plan));
     const tess_xp_pass_setup setup = {.device = at->device,

@@ -3,6 +3,7 @@
 #include "systems/xpcs/fit/bend.h"
 
 #include "base/status.h"
+#include "runtime/comm.h"
 #include "systems/xpcs/fit/intervals.h"
 #include "systems/xpcs/fit/profile.h"
 
@@ -12,6 +13,7 @@
 enum { P = TESS_XPCS_MAX_PARAM, ENDS = 2 * P, GRID_BYTES = 2 << 20 };
 
 static const double most_bend = 0.1;
+static const double least_points = 5e4; // times ends, that ranks divide
 
 typedef struct bends {
     tess_xp_sketch sketch;
@@ -91,7 +93,8 @@ static void begin_ends(bends *b)
     }
 }
 
-static tess_status follow_ends(bends *b)
+// Those of this rank: no end knows of another.
+static tess_status follow_ends(bends *b, tess_comm_deal own)
 {
     const tess_xp_problem *p = b->sketch.problem;
     double theta[ENDS][P];
@@ -99,7 +102,7 @@ static tess_status follow_ends(bends *b)
     for (;;) {
         int64_t of[ENDS];
         int64_t n = 0;
-        for (int64_t i = 0; i < b->n && n < b->sketch.max_set; i++) {
+        for (int64_t i = own.first; i < b->n && n < b->sketch.max_set; i += own.step) {
             if (b->ends[i].status != TESS_XP_PROFILE_AT_WORK) {
                 continue;
             }
@@ -154,7 +157,11 @@ tess_status tess_xp_find_bends(tess_context *ctx, tess_device *device, tess_xp_p
     tess_status status = b.contrast ? look_at_bottom(&b) : TESS_E_MEMORY;
     if (status == TESS_OK) {
         begin_ends(&b);
-        status = follow_ends(&b);
+        const tess_comm_deal own =
+            tess_comm_deal_of(ctx, (double)(b.n * b.sketch.n_point) >= least_points);
+        const tess_comm_point at = {"ends of intervals", (uint64_t)b.n};
+        status =
+            tess_comm_share_dealt(ctx, at, own, follow_ends(&b, own), b.ends, sizeof *b.ends, b.n);
     }
     if (status == TESS_OK) {
         judge(&b, is_bent);

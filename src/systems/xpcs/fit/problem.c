@@ -162,7 +162,8 @@ static tess_status take_scaling(tess_xp_problem *p)
     }
     if (!config->contrast || !config->offset) {
         TESS_TRY(hold_data(p));
-        TESS_TRY(tess_xpcs_data_quantile_scaling(p->ctx, p->data, p->contrast, p->offset));
+        TESS_TRY(tess_xp_data_scaling(p->ctx, p->data, tess_xp_deal_survey(p->ctx, p->data),
+                                      p->contrast, p->offset));
     }
     const double *const given[2] = {config->contrast, config->offset};
     double *const values[2] = {p->contrast, p->offset};
@@ -215,7 +216,8 @@ static tess_status weigh(tess_xp_problem *p)
     tess_xpcs_fit_config_init(&defaults, sizeof defaults);
     p->sigma_is_default = p->config.sigma_mode == TESS_XPCS_SIGMA_CONSTANT &&
                           p->config.sigma == defaults.sigma && !p->config.has_sigma;
-    return tess_xp_weights_create(p->ctx, p->data, &p->config, phi0, &p->weights);
+    return tess_xp_weights_create(p->ctx, p->data, &p->config, phi0,
+                                  tess_xp_deal_survey(p->ctx, p->data), &p->weights);
 }
 
 static tess_status mask(tess_xp_problem *p)

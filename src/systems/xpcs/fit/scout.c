@@ -80,32 +80,24 @@ static void reset_contrast(const scout *s, int64_t set)
            (size_t)s->sketch.n_angle * sizeof(double));
 }
 
-// Runs of which this rank takes those at begin, begin + step, ...: no run knows of another.
-typedef struct deal {
-    int64_t begin;
-    int64_t step;
-} deal;
-
-static deal deal_of(const scout *s, int64_t first, int64_t n)
+// Runs from first on that this rank takes, by their numbers from there: no run knows of another.
+static tess_comm_deal deal_of(const scout *s, int64_t n)
 {
-    const bool is_divided = (double)(n * s->sketch.n_point) >= least_points;
-    return is_divided ? (deal){first + tess_comm_rank(s->ctx), tess_comm_size(s->ctx)}
-                      : (deal){first, 1};
+    return tess_comm_deal_of(s->ctx, (double)(n * s->sketch.n_point) >= least_points);
 }
 
 // What all ranks have found.
-static tess_status collect(const scout *s, deal own, int64_t first, int64_t n, tess_status status)
+static tess_status collect(const scout *s, tess_comm_deal own, int64_t first, int64_t n,
+                           tess_status status)
 {
     const tess_comm_point at = {"starts of the search", (uint64_t)n};
-    return own.step == 1
-               ? status
-               : tess_comm_share_dealt(s->ctx, at, status, s->runs + first, sizeof *s->runs, n);
+    return tess_comm_share_dealt(s->ctx, at, own, status, s->runs + first, sizeof *s->runs, n);
 }
 
-// Costs of this rank's part of runs up to n_run-1.
-static tess_status screen_own(scout *s, deal own)
+// Costs of this rank's part of runs first..n_run-1.
+static tess_status screen_own(scout *s, int64_t first, tess_comm_deal own)
 {
-    for (int64_t at = own.begin; at < s->n_run;) {
+    for (int64_t at = first + own.first; at < s->n_run;) {
         const int64_t left = (s->n_run - at + own.step - 1) / own.step;
         const int64_t n = left < s->sketch.max_set ? left : s->sketch.max_set;
         tess_xp_look looks[MOST_SETS];
@@ -126,8 +118,8 @@ static tess_status screen_own(scout *s, deal own)
 static tess_status screen(scout *s, int64_t first)
 {
     const int64_t n = s->n_run - first;
-    const deal own = deal_of(s, first, n);
-    return collect(s, own, first, n, screen_own(s, own));
+    const tess_comm_deal own = deal_of(s, n);
+    return collect(s, own, first, n, screen_own(s, first, own));
 }
 
 // Runs from first on, cheapest first.
@@ -260,11 +252,12 @@ static void move_set(descent *d, int64_t from, int64_t to)
 
 // Descends from this rank's part of the runs up to end, a batch of them at a time; as one ends the
 // next begins.
-static tess_status descend_own(scout *s, deal own, int64_t end, double least_gain, int64_t max_nfev)
+static tess_status descend_own(scout *s, tess_comm_deal own, int64_t end, double least_gain,
+                               int64_t max_nfev)
 {
     descent d = {.s = s, .least_gain = least_gain, .max_nfev = max_nfev};
     const int64_t n_set = s->sketch.max_set;
-    int64_t next = own.begin;
+    int64_t next = own.first;
     int64_t n_active = 0;
     for (; n_active < n_set && next < end; next += own.step) {
         begin_at(&d, n_active++, next);
@@ -299,7 +292,7 @@ static tess_status descend_own(scout *s, deal own, int64_t end, double least_gai
 // Descends from all runs.
 static tess_status descend(scout *s, double least_gain, int64_t max_nfev)
 {
-    const deal own = deal_of(s, 0, s->n_run);
+    const tess_comm_deal own = deal_of(s, s->n_run);
     return collect(s, own, 0, s->n_run, descend_own(s, own, s->n_run, least_gain, max_nfev));
 }
 

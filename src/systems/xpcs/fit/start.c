@@ -127,8 +127,9 @@ typedef struct look {
     int64_t angles[2 * MAX_ANGLES];
     int64_t n_angle;
     age *ages;
-    int64_t first; // of those looked at at once
-    double *work;  // [at once][work_items]
+    tess_comm_deal own; // of them
+    int64_t first;      // number among its own of the first looked at at once
+    double *work;       // [at once][work_items]
     int64_t work_items;
 } look;
 
@@ -175,7 +176,7 @@ static tess_status measure_age(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
     const look *l = arg;
-    age *a = &l->ages[l->first + block];
+    age *a = &l->ages[l->own.first + (l->first + block) * l->own.step];
     decay d = {.look = l, .sums = l->work + block * l->work_items};
     const tess_xp_some_rows rows = {.first = a->first,
                                     .count = a->n_row,
@@ -215,19 +216,21 @@ static tess_status measure_ages(look *l, int64_t n_age)
         }
     }
     l->work_items = 2 * l->n_angle * p->data->info.n_frame;
-    const int64_t n_once = count_at_once(l, n_age);
+    const int64_t n_own = tess_comm_count_dealt(l->own, n_age);
+    const int64_t n_once = count_at_once(l, n_own);
     const size_t bytes = (size_t)(n_once * l->work_items) * sizeof *l->work;
     l->work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
     tess_status status = l->work ? TESS_OK : TESS_E_MEMORY;
-    for (l->first = 0; l->first < n_age && status == TESS_OK; l->first += n_once) {
-        const int64_t left = n_age - l->first;
+    for (l->first = 0; l->first < n_own && status == TESS_OK; l->first += n_once) {
+        const int64_t left = n_own - l->first;
         const int64_t n = left < n_once ? left : n_once;
         status = n > 1 ? tess_parallel_for(p->ctx->pool, n, measure_age, l) : measure_age(l, 0, 0);
     }
     if (l->work) {
         tess_heap_free(&p->ctx->heap, l->work, bytes, TESS_TAG_SCRATCH);
     }
-    return status;
+    return tess_comm_share_dealt(p->ctx, (tess_comm_point){"ages of a guess", (uint64_t)n_age},
+                                 l->own, status, l->ages, sizeof *l->ages, n_age);
 }
 
 // What the two groups say of an age. Across the flow M = exp(-q^2 dt D lag); along it the factor
@@ -328,7 +331,8 @@ tess_status tess_xp_start_guess(tess_xp_problem *p, double *theta, bool *is_foun
             last = row;
         }
     }
-    look l = {.problem = p, .groups = groups, .ages = found};
+    look l = {
+        .problem = p, .groups = groups, .ages = found, .own = tess_xp_deal_survey(p->ctx, p->data)};
     TESS_TRY(measure_ages(&l, n_age));
     for (int64_t k = 0; k < n_age; k++) {
         add_age(p, &found[k], groups, &diffusion, &shear);

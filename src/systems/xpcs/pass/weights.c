@@ -14,7 +14,7 @@ static void invert(double *values, int64_t n)
 }
 
 static tess_status weigh_points(tess_xp_weights *w, tess_xpcs_data *data,
-                                const tess_xpcs_fit_config *config)
+                                const tess_xpcs_fit_config *config, tess_comm_deal angles)
 {
     const int64_t n_angle = data->info.n_angle;
     for (int64_t a = 0; a < n_angle; a++) {
@@ -22,11 +22,11 @@ static tess_status weigh_points(tess_xp_weights *w, tess_xpcs_data *data,
     }
     switch ((tess_xpcs_sigma)config->sigma_mode) {
     case TESS_XPCS_SIGMA_ESTIMATE:
-        TESS_TRY(tess_xpcs_data_estimate_sigma(w->ctx, data, w->inverse_variance));
+        TESS_TRY(tess_xp_data_sigma(w->ctx, data, angles, w->inverse_variance));
         invert(w->inverse_variance, n_angle);
         return TESS_OK;
     case TESS_XPCS_SIGMA_PER_LAG:
-        TESS_TRY(tess_xp_data_sigma_per_lag(w->ctx, data, w->lag_weight));
+        TESS_TRY(tess_xp_data_sigma_per_lag(w->ctx, data, angles, w->lag_weight));
         invert(w->lag_weight, n_angle * data->info.n_frame);
         return TESS_OK;
     case TESS_XPCS_SIGMA_DATASET:
@@ -69,7 +69,7 @@ static void weigh_angles(tess_xp_weights *w, const tess_xpcs_data *data,
 
 tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
                                    const tess_xpcs_fit_config *config, double phi0,
-                                   tess_xp_weights *out)
+                                   tess_comm_deal angles, tess_xp_weights *out)
 {
     *out = (tess_xp_weights){.ctx = ctx};
     const tess_xpcs_data_info *info = &data->info;
@@ -89,7 +89,7 @@ tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
     out->inverse_variance = out->block;
     out->lag_weight = is_per_lag ? out->block + info->n_angle : NULL;
     out->ignore_sigma = info->has_sigma && !is_dataset;
-    const tess_status status = weigh_points(out, data, config);
+    const tess_status status = weigh_points(out, data, config, angles);
     if (status != TESS_OK) {
         tess_xp_weights_destroy(out);
         return status;

@@ -16,10 +16,10 @@ typedef struct tess_xp_weights {
 } tess_xp_weights;
 
 // By sigma_mode; with shear_weights angles weigh by their cosine with the flow besides.
-// TESS_E_NUMERIC where a deviation comes out as 0.
+// TESS_E_NUMERIC where a deviation comes out as 0. angles: as in tess_xp_data_sigma().
 TESS_MUST_CHECK tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
                                                    const tess_xpcs_fit_config *config, double phi0,
-                                                   tess_xp_weights *out);
+                                                   tess_comm_deal angles, tess_xp_weights *out);
 void tess_xp_weights_destroy(tess_xp_weights *weights);
 
 #endif

@@ -108,6 +108,8 @@ void tess_xp_posterior_growing(const tess_xpcs_posterior *posterior, unsigned ch
 // error.
 TESS_MUST_CHECK tess_status tess_xp_sampler_open(tess_xp_sampler *sampler);
 void tess_xp_sampler_close(tess_xp_sampler *sampler);
+// Angles of which this process estimates something.
+tess_comm_deal tess_xp_sampler_angles(const tess_xp_sampler *sampler);
 // Coordinates that bend, if they do, with the rates of theta.
 void tess_xp_sampler_make_coords(tess_xp_sampler *sampler, const double *theta);
 

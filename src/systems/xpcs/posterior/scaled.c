@@ -57,7 +57,7 @@ static tess_status find_held(tess_xp_sampler *s, double *held)
     const bool has_held = s->fit->scaling == TESS_XPCS_SCALING_CONSTANT ||
                           s->fit->scaling == TESS_XPCS_SCALING_CONSTANT_AVERAGED;
     if (!has_held) {
-        return tess_xpcs_data_quantile_scaling(s->ctx, s->data, held, held + n);
+        return tess_xp_data_scaling(s->ctx, s->data, tess_xp_sampler_angles(s), held, held + n);
     }
     for (int64_t a = 0; a < n; a++) {
         held[a] = s->fit->contrast[a];

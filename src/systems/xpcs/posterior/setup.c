@@ -64,6 +64,11 @@ static tess_status set_priors(tess_xp_sampler *s)
     return TESS_OK;
 }
 
+tess_comm_deal tess_xp_sampler_angles(const tess_xp_sampler *s)
+{
+    return s->is_alone ? tess_comm_deal_of(s->ctx, false) : tess_xp_deal_survey(s->ctx, s->data);
+}
+
 static tess_status set_density(tess_xp_sampler *s)
 {
     const int64_t n_angle = s->data->info.n_angle;
@@ -94,7 +99,7 @@ static tess_status set_density(tess_xp_sampler *s)
         if (!sigma) {
             return TESS_E_MEMORY;
         }
-        TESS_TRY(tess_xpcs_data_estimate_sigma(s->ctx, s->data, sigma));
+        TESS_TRY(tess_xp_data_sigma(s->ctx, s->data, tess_xp_sampler_angles(s), sigma));
         double squares = 0;
         for (int64_t a = 0; a < n_angle; a++) {
             squares += sigma[a] * sigma[a] / (double)n_angle;
@@ -117,7 +122,8 @@ static tess_status open_pass(tess_xp_sampler *s)
     weights.sigma = 1;
     weights.counting = 0;
     weights.shear_weights = 0;
-    TESS_TRY(tess_xp_weights_create(s->ctx, s->data, &weights, 0, &s->weights));
+    TESS_TRY(tess_xp_weights_create(s->ctx, s->data, &weights, 0, tess_xp_sampler_angles(s),
+                                    &s->weights));
     tess_xp_plan plan;
     TESS_TRY((s->is_alone ? tess_xp_plan_make : tess_xp_plan_make_for_all)(
         s->ctx, s->data, s->density.n_param, &s->fit_config, &plan));

@@ -19,8 +19,10 @@ tess_status tess_xp_noise_open(const tess_xpcs_result_info *info, tess_xpcs_data
     }
     out->per_lag =
         tess_heap_alloc(&data->ctx->heap, table_bytes(out), TESS_TAG_RESULT, "deviations by lag");
+    const tess_comm_deal whole = tess_comm_deal_of(data->ctx, false); // by rank 0, for its report
     const tess_status status =
-        out->per_lag ? tess_xp_data_sigma_per_lag(data->ctx, data, out->per_lag) : TESS_E_MEMORY;
+        out->per_lag ? tess_xp_data_sigma_per_lag(data->ctx, data, whole, out->per_lag)
+                     : TESS_E_MEMORY;
     if (status != TESS_OK) {
         tess_xp_noise_close(out);
     }

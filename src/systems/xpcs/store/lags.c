@@ -72,7 +72,8 @@ size_t tess_xp_lags_bytes(const tess_xp_lags *lags)
     return (size_t)lags->n_angle * 2 * (sizeof(double) + (size_t)lags->n_frame * sizeof(int32_t));
 }
 
-tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_xp_lags *out)
+tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                               tess_xp_lags *out)
 {
     *out = (tess_xp_lags){.n_angle = data->info.n_angle, .n_frame = data->info.n_frame};
     double *block = tess_heap_alloc_zero(&ctx->heap, tess_xp_lags_bytes(out), TESS_TAG_SCRATCH,
@@ -88,7 +89,7 @@ tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_xp_
         out->least[a] = (double)INFINITY;
         out->largest[a] = -(double)INFINITY;
     }
-    const tess_status status = tess_xp_scan(ctx, data, "xpcs.lags", count, out);
+    const tess_status status = tess_xp_scan(ctx, data, angles, "xpcs.lags", count, out);
     if (status != TESS_OK) {
         tess_xp_lags_destroy(ctx, out);
     }

@@ -13,9 +13,9 @@ typedef struct tess_xp_lags {
     double *largest;
 } tess_xp_lags;
 
-// One pass over the data.
+// One pass over the data; nothing of angles that are dealt to others.
 TESS_MUST_CHECK tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data,
-                                               tess_xp_lags *out);
+                                               tess_comm_deal angles, tess_xp_lags *out);
 // Memory of the counts, n_angle and n_frame given.
 size_t tess_xp_lags_bytes(const tess_xp_lags *lags);
 void tess_xp_lags_destroy(tess_context *ctx, tess_xp_lags *lags);

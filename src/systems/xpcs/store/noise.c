@@ -73,35 +73,35 @@ static tess_status check_positive(double sigma, int64_t angle)
     return TESS_OK;
 }
 
-static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, step_set *set,
-                            tess_xp_quantile *quantiles, double *sigma)
+static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                            step_set *set, tess_xp_quantile *quantiles, double *sigma)
 {
     tess_xp_lags lags;
-    TESS_TRY(tess_xp_lags_count(ctx, data, &lags));
+    TESS_TRY(tess_xp_lags_count(ctx, data, angles, &lags));
     tess_status status = TESS_OK;
-    for (int64_t a = 0; a < data->info.n_angle && status == TESS_OK; a++) {
+    for (int64_t a = angles.first; a < lags.n_angle && status == TESS_OK; a += angles.step) {
         status = choose(&lags, a, &set->first_lag[a], &quantiles[a]);
     }
     tess_xp_lags_destroy(ctx, &lags);
     TESS_TRY(status);
-    TESS_TRY(tess_xp_order(ctx, data, "xpcs.noise", 1, steps, set, quantiles));
+    TESS_TRY(tess_xp_order(ctx, data, angles, "xpcs.noise", 1, steps, set, quantiles));
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         set->median[a] = quantiles[a].value;
         quantiles[a].low = 0;
         quantiles[a].high *= 2;
     }
     set->is_deviation = true;
-    TESS_TRY(tess_xp_order(ctx, data, "xpcs.noise", 1, steps, set, quantiles));
-    for (int64_t a = 0; a < data->info.n_angle; a++) {
+    TESS_TRY(tess_xp_order(ctx, data, angles, "xpcs.noise", 1, steps, set, quantiles));
+    for (int64_t a = angles.first; a < data->info.n_angle; a += angles.step) {
         sigma[a] = MAD_TO_SD * quantiles[a].value;
         TESS_TRY(check_positive(sigma[a], a));
     }
     return TESS_OK;
 }
 
-tess_status tess_xpcs_data_estimate_sigma(tess_context *ctx, tess_xpcs_data *data, double *sigma)
+static tess_status estimate_own(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                                double *sigma)
 {
-    tess_error_clear();
     const size_t n = (size_t)data->info.n_angle;
     const size_t bytes = n * (sizeof(tess_xp_quantile) + 2 * sizeof(double));
     tess_xp_quantile *quantiles =
@@ -111,9 +111,23 @@ tess_status tess_xpcs_data_estimate_sigma(tess_context *ctx, tess_xpcs_data *dat
     }
     double *numbers = (double *)(void *)(quantiles + n);
     step_set set = {.first_lag = (int64_t *)(void *)numbers, .median = numbers + n};
-    const tess_status status = estimate(ctx, data, &set, quantiles, sigma);
+    const tess_status status = estimate(ctx, data, angles, &set, quantiles, sigma);
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;
+}
+
+tess_status tess_xp_data_sigma(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                               double *sigma)
+{
+    const int64_t n = data->info.n_angle;
+    return tess_comm_share_dealt(ctx, (tess_comm_point){"noise of angles", (uint64_t)n}, angles,
+                                 estimate_own(ctx, data, angles, sigma), sigma, sizeof *sigma, n);
+}
+
+tess_status tess_xpcs_data_estimate_sigma(tess_context *ctx, tess_xpcs_data *data, double *sigma)
+{
+    tess_error_clear();
+    return tess_xp_data_sigma(ctx, data, tess_comm_deal_of(ctx, false), sigma);
 }
 
 // Differences along the diagonals: both points have the same lag, so a steady decay leaves none.
@@ -157,7 +171,8 @@ static double smooth(const double *sum, const double *n, int64_t n_frame, int64_
     return count > 0 ? 0.5 * SQRT_PI * total / count : 0;
 }
 
-tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data, double *sigma)
+static tess_status estimate_lags(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                                 double *sigma)
 {
     const int64_t n = data->info.n_angle * data->info.n_frame;
     const size_t bytes = 3 * (size_t)n * sizeof(double);
@@ -171,8 +186,8 @@ tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data, 
     for (int64_t k = 0; k < n; k++) {
         noise.last[k] = (double)NAN;
     }
-    tess_status status = tess_xp_scan(ctx, data, "xpcs.noise", add_differences, &noise);
-    for (int64_t a = 0; a < data->info.n_angle && status == TESS_OK; a++) {
+    tess_status status = tess_xp_scan(ctx, data, angles, "xpcs.noise", add_differences, &noise);
+    for (int64_t a = angles.first; a < data->info.n_angle && status == TESS_OK; a += angles.step) {
         const int64_t at = a * noise.n_frame;
         for (int64_t lag = 0; lag < noise.n_frame && status == TESS_OK; lag++) {
             sigma[at + lag] = smooth(noise.sum + at, noise.n + at, noise.n_frame, lag);
@@ -181,4 +196,13 @@ tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data, 
     }
     tess_heap_free(heap, block, bytes, TESS_TAG_SCRATCH);
     return status;
+}
+
+tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data,
+                                       tess_comm_deal angles, double *sigma)
+{
+    const int64_t n = data->info.n_angle;
+    const size_t row_bytes = (size_t)data->info.n_frame * sizeof *sigma;
+    return tess_comm_share_dealt(ctx, (tess_comm_point){"noise by lag", (uint64_t)n}, angles,
+                                 estimate_lags(ctx, data, angles, sigma), sigma, row_bytes, n);
 }

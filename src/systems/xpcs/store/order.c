@@ -31,6 +31,7 @@ typedef struct search {
 typedef struct order_job {
     int64_t n_angle;
     int64_t n_set;
+    tess_comm_deal angles;
     int64_t items_per_search;
     tess_xp_values values;
     const void *self;
@@ -151,7 +152,7 @@ static tess_status run(tess_context *ctx, tess_xpcs_data *data, const char *stag
         if (n_open == 0) {
             return TESS_OK;
         }
-        TESS_TRY(tess_xp_scan(ctx, data, stage, visit, job));
+        TESS_TRY(tess_xp_scan(ctx, data, job->angles, stage, visit, job));
         for (int64_t k = 0; k < n; k++) {
             search *s = &job->searches[k];
             if (s->phase == COUNT) {
@@ -175,10 +176,15 @@ uint64_t tess_xp_order_bytes(int64_t n_search)
     return (uint64_t)n_search * each;
 }
 
-tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data, const char *stage, int64_t n_set,
-                          tess_xp_values values, const void *self, tess_xp_quantile *quantiles)
+tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                          const char *stage, int64_t n_set, tess_xp_values values, const void *self,
+                          tess_xp_quantile *quantiles)
 {
-    order_job job = {.n_angle = data->info.n_angle, .n_set = n_set, .values = values, .self = self};
+    order_job job = {.n_angle = data->info.n_angle,
+                     .n_set = n_set,
+                     .angles = angles,
+                     .values = values,
+                     .self = self};
     const int64_t n = job.n_angle * n_set;
     const int64_t items = items_of(n);
     job.items_per_search = items;

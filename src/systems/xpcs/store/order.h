@@ -22,10 +22,11 @@ typedef struct tess_xp_quantile {
 typedef int64_t (*tess_xp_values)(const void *self, int64_t angle, int64_t set,
                                   const tess_xp_tile *tile, const double *y, double *out);
 
-// quantiles [n_angle][n_set].
+// quantiles [n_angle][n_set]: those of angles that are dealt to others are not wanted.
 TESS_MUST_CHECK tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data,
-                                          const char *stage, int64_t n_set, tess_xp_values values,
-                                          const void *self, tess_xp_quantile *quantiles);
+                                          tess_comm_deal angles, const char *stage, int64_t n_set,
+                                          tess_xp_values values, const void *self,
+                                          tess_xp_quantile *quantiles);
 
 // Memory of so many quantiles at a time, besides that of a scan.
 uint64_t tess_xp_order_bytes(int64_t n_search);

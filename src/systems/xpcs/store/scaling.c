@@ -78,20 +78,27 @@ static double midpoint(int32_t which)
     return 0.5 * (param->lower + param->upper);
 }
 
-static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, lag_range *ranges,
-                            tess_xp_quantile *quantiles, double *contrast, double *offset)
+// What is found of an angle.
+typedef struct scaling {
+    double contrast;
+    double offset;
+} scaling;
+
+static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                            lag_range *ranges, tess_xp_quantile *quantiles, scaling *found)
 {
     tess_xp_lags lags;
-    TESS_TRY(tess_xp_lags_count(ctx, data, &lags));
-    for (int64_t a = 0; a < data->info.n_angle; a++) {
+    TESS_TRY(tess_xp_lags_count(ctx, data, angles, &lags));
+    for (int64_t a = angles.first; a < data->info.n_angle; a += angles.step) {
         choose(&lags, a, ranges + a * N_SET, quantiles + a * N_SET);
     }
     tess_xp_lags_destroy(ctx, &lags);
-    TESS_TRY(tess_xp_order(ctx, data, "xpcs.quantiles", N_SET, values, ranges, quantiles));
-    for (int64_t a = 0; a < data->info.n_angle; a++) {
+    TESS_TRY(tess_xp_order(ctx, data, angles, "xpcs.quantiles", N_SET, values, ranges, quantiles));
+    for (int64_t a = angles.first; a < data->info.n_angle; a += angles.step) {
         const tess_xp_quantile *q = quantiles + a * N_SET;
-        offset[a] = q[FAR].n > 0 ? clipped(q[FAR].value, 1) : midpoint(1);
-        contrast[a] = q[NEAR].n > 0 ? clipped(q[NEAR].value - offset[a], 0) : midpoint(0);
+        const double offset = q[FAR].n > 0 ? clipped(q[FAR].value, 1) : midpoint(1);
+        found[a].offset = offset;
+        found[a].contrast = q[NEAR].n > 0 ? clipped(q[NEAR].value - offset, 0) : midpoint(0);
     }
     return TESS_OK;
 }
@@ -104,17 +111,27 @@ uint64_t tess_xp_survey_bytes(const tess_xpcs_data *data)
     return tess_xp_scan_bytes(data) + (counts > order ? counts : order);
 }
 
-static tess_status find(tess_context *ctx, tess_xpcs_data *data, double *contrast, double *offset)
+static tess_status find(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                        double *contrast, double *offset)
 {
-    const size_t n = (size_t)data->info.n_angle * N_SET;
-    const size_t bytes = n * (sizeof(tess_xp_quantile) + sizeof(lag_range));
+    const int64_t n_angle = data->info.n_angle;
+    const size_t n = (size_t)n_angle * N_SET;
+    const size_t bytes =
+        n * (sizeof(tess_xp_quantile) + sizeof(lag_range)) + (size_t)n_angle * sizeof(scaling);
     tess_xp_quantile *quantiles =
         tess_heap_alloc_zero(&ctx->heap, bytes, TESS_TAG_SCRATCH, "quantiles");
     if (!quantiles) {
         return TESS_E_MEMORY;
     }
-    const tess_status status =
-        estimate(ctx, data, (lag_range *)(void *)(quantiles + n), quantiles, contrast, offset);
+    lag_range *ranges = (lag_range *)(void *)(quantiles + n);
+    scaling *found = (scaling *)(void *)(ranges + n);
+    tess_status status = estimate(ctx, data, angles, ranges, quantiles, found);
+    status = tess_comm_share_dealt(ctx, (tess_comm_point){"contrasts and offsets", (uint64_t)n},
+                                   angles, status, found, sizeof *found, n_angle);
+    for (int64_t a = 0; a < n_angle && status == TESS_OK; a++) {
+        contrast[a] = found[a].contrast;
+        offset[a] = found[a].offset;
+    }
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;
 }
@@ -138,17 +155,25 @@ static tess_status remember(tess_xpcs_data *data, const double *contrast, const 
     return TESS_OK;
 }
 
-tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
-                                            double *contrast, double *offset)
+tess_status tess_xp_data_scaling(tess_context *ctx, tess_xpcs_data *data, tess_comm_deal angles,
+                                 double *contrast, double *offset)
 {
-    tess_error_clear();
     const size_t n = (size_t)data->info.n_angle;
-    const double *known = data->n_lost == 0 ? atomic_load(&data->scaling) : NULL;
+    // Ranks divide the work all together or not at all: others may not know what this one does.
+    const bool may_know = data->n_lost == 0 && angles.step == 1;
+    const double *known = may_know ? atomic_load(&data->scaling) : NULL;
     if (known) {
         memcpy(contrast, known, n * sizeof *known);
         memcpy(offset, known + n, n * sizeof *known);
         return TESS_OK;
     }
-    TESS_TRY(find(ctx, data, contrast, offset));
+    TESS_TRY(find(ctx, data, angles, contrast, offset));
     return data->n_lost == 0 ? remember(data, contrast, offset) : TESS_OK;
+}
+
+tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
+                                            double *contrast, double *offset)
+{
+    tess_error_clear();
+    return tess_xp_data_scaling(ctx, data, tess_comm_deal_of(ctx, false), contrast, offset);
 }

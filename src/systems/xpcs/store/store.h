@@ -2,6 +2,7 @@
 #ifndef TESS_XPCS_STORE_STORE_H
 #define TESS_XPCS_STORE_STORE_H
 
+#include "runtime/comm.h"
 #include "systems/xpcs/store/tiles.h"
 #include "systems/xpcs/xpcs.h"
 #include "tessera/xpcs/simulate.h"
@@ -58,10 +59,20 @@ TESS_MUST_CHECK tess_status tess_xp_data_seal(tess_xpcs_data *data);
 // Memory that estimates of contrast, offset and noise take.
 uint64_t tess_xp_survey_bytes(const tess_xpcs_data *data);
 
-// Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
-// diagonals; where few pairs have a lag its neighbours help.
+// For estimates that all ranks of a job make together: what this one takes of angles, or other
+// parts that know nothing of each other; all where the data are few.
+tess_comm_deal tess_xp_deal_survey(const tess_context *ctx, const tess_xpcs_data *data);
+// As tess_xpcs_data_quantile_scaling() and tess_xpcs_data_estimate_sigma(), with angles dealt out:
+// then all ranks call it, and all have the whole.
+TESS_MUST_CHECK tess_status tess_xp_data_scaling(tess_context *ctx, tess_xpcs_data *data,
+                                                 tess_comm_deal angles, double *contrast,
+                                                 double *offset);
+TESS_MUST_CHECK tess_status tess_xp_data_sigma(tess_context *ctx, tess_xpcs_data *data,
+                                               tess_comm_deal angles, double *sigma);
+// Likewise standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along
+// the diagonals; where few pairs have a lag its neighbours help.
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data,
-                                                       double *sigma);
+                                                       tess_comm_deal angles, double *sigma);
 // Of every point as given with the data, rows as tess_xpcs_data_rows(); NaN where a point is
 // ignored and on the diagonal. has_sigma only.
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle,
