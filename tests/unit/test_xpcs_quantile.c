@@ -169,7 +169,7 @@ static void golden_estimates(void **state)
         assert_near(offset, want_offset, m.n_angle, 1e-12);
         assert_ok(tess_xpcs_data_estimate_sigma(ctx, data, sigma));
         double *by_lag = malloc((size_t)m.n_angle * 80 * sizeof *by_lag);
-        assert_ok(tess_xp_data_sigma_per_lag(data->ctx, data, by_lag));
+        assert_ok(tess_xp_data_sigma_per_lag(data->ctx, data, (tess_comm_deal){0, 1}, by_lag));
         for (int64_t a = 0; a < m.n_angle; a++) {
             assert_true(fabs(sigma[a] / sigmas[f] - 1) < 0.15); // some 600 steps
             double mean = 0;
@@ -226,7 +226,7 @@ static void noise_is_estimated(void **state)
             assert_true(s == 0 || fabs(sigma[a] / 0.02 - 1) < 0.05);
         }
         double *by_lag = malloc((size_t)(2 * sizes[s]) * sizeof *by_lag);
-        assert_ok(tess_xp_data_sigma_per_lag(data->ctx, data, by_lag));
+        assert_ok(tess_xp_data_sigma_per_lag(data->ctx, data, (tess_comm_deal){0, 1}, by_lag));
         for (int64_t k = 0; k < 2 * sizes[s]; k++) {
             assert_true(s == 0 || fabs(by_lag[k] / 0.02 - 1) < 0.25);
         }
@@ -251,7 +251,8 @@ static void no_noise_is_an_error(void **state)
     double sigma[30];
     assert_fails(tess_xpcs_data_estimate_sigma(ctx, data, sigma), TESS_E_NUMERIC,
                  "angle 0: neighbouring values are equal");
-    assert_fails(tess_xp_data_sigma_per_lag(data->ctx, data, sigma), TESS_E_NUMERIC, "give sigma");
+    assert_fails(tess_xp_data_sigma_per_lag(data->ctx, data, (tess_comm_deal){0, 1}, sigma),
+                 TESS_E_NUMERIC, "give sigma");
     tess_xpcs_data_destroy(data);
     xp_matrices_free(&m);
     tess_context_destroy(ctx);
