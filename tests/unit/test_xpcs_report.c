@@ -118,7 +118,7 @@ static void residuals_are_in_sigma_of_the_point(void **state)
         hand_data(ctx, 2, N, TESS_F32, 1, &r);
         r.info.sigma_mode = k == 0 ? TESS_XPCS_SIGMA_DATASET : TESS_XPCS_SIGMA_PER_LAG;
         double per_lag[2 * N];
-        assert_ok(tess_xp_data_sigma_per_lag(r.data->ctx, r.data, per_lag));
+        assert_ok(tess_xp_data_sigma_per_lag(r.data->ctx, r.data, (tess_comm_deal){0, 1}, per_lag));
         const tess_xp_sweep_setup setup = {.ctx = ctx,
                                            .data = r.data,
                                            .info = &r.info,
