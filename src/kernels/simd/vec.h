@@ -40,7 +40,9 @@
 // One with V_HAS_LANES multiplies by an item of a vector at no cost, and its vectors are 16 bytes:
 // v_fma_lane_T(x, lane, b, c) = x[lane] * b + c and v_mul_lane_f32(x, lane, b) = x[lane] * b, lane
 // a constant;
-// v_load_first_f64(p) and v_first_f64(v) are of the first lane alone.
+// v_load_first_f64(p) and v_first_f64(v) are of the first lane alone, v_add_pairs_f64(a, b) = (a[0]
+// + a[1], b[0] + b[1]); V_FORGET(p) has what lies at p loaded again, where that is cheaper than a
+// move between registers.
 #ifndef TESS_KERNELS_SIMD_VEC_H
 #define TESS_KERNELS_SIMD_VEC_H
 

@@ -18,6 +18,8 @@
 #define v_fma_lane_f64(x, lane, b, c) vfmaq_laneq_f64(c, b, x, lane)
 #define v_load_first_f64(p) vcombine_f64(vld1_f64(p), vdup_n_f64(0))
 #define v_first_f64(v) vgetq_lane_f64(v, 0)
+#define v_add_pairs_f64(a, b) vpaddq_f64(a, b)
+#define V_FORGET(p) __asm__("" : "+r"(p))
 
 typedef float32x4_t v_f32;
 typedef float64x2_t v_f64;
