@@ -8,8 +8,9 @@
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
 //   TESS_FAULT_MODE    once, from (this call and all later ones), short (read and write move half),
 //                      kill (SIGKILL before the call); or the call goes through, but before it
-//                      TESS_FAULT_SIGNAL comes (signal), or TESS_FAULT_FILE is changed: cut (to
-//                      half), grow, write (some bytes), replace (by TESS_FAULT_FILE.new)
+//                      TESS_FAULT_SIGNAL comes (signal; signals: before all later ones, too), or
+//                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes),
+//                      replace (by TESS_FAULT_FILE.new)
 //   TESS_FAULT_SIGNAL  its number; the thread that makes the call gets it, and has handled it (or
 //                      the process has stopped) when the call is made
 //   TESS_FAULT_FILE    what is changed
@@ -70,6 +71,7 @@ typedef enum fault_mode {
     MODE_SHORT,
     MODE_KILL,
     MODE_SIGNAL,
+    MODE_SIGNALS,
     MODE_CUT, // from here on a file is changed
     MODE_GROW,
     MODE_WRITE,
@@ -77,8 +79,8 @@ typedef enum fault_mode {
     MODE_COUNT
 } fault_mode;
 
-static const char *const mode_names[MODE_COUNT] = {"once", "from", "short", "kill",   "signal",
-                                                   "cut",  "grow", "write", "replace"};
+static const char *const mode_names[MODE_COUNT] = {"once",    "from", "short", "kill",  "signal",
+                                                   "signals", "cut",  "grow",  "write", "replace"};
 
 static fault_kind wanted_kind;
 static long wanted_at;
@@ -217,7 +219,8 @@ static bool is_hit(fault_kind kind)
         return false;
     }
     const long number = atomic_fetch_add(&n_call, 1) + 1;
-    if (wanted_at == 0 || (wanted_mode == MODE_FROM ? number < wanted_at : number != wanted_at)) {
+    const bool is_from = wanted_mode == MODE_FROM || wanted_mode == MODE_SIGNALS;
+    if (wanted_at == 0 || (is_from ? number < wanted_at : number != wanted_at)) {
         return false;
     }
     atomic_fetch_add(&n_fault, 1);
@@ -225,7 +228,7 @@ static bool is_hit(fault_kind kind)
     if (wanted_mode == MODE_KILL) {
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
     }
-    if (wanted_mode == MODE_SIGNAL) {
+    if (wanted_mode == MODE_SIGNAL || wanted_mode == MODE_SIGNALS) {
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), wanted_signal);
         return false;
     }

@@ -128,6 +128,22 @@ def killed_after_a_checkpoint(tessera, *words, number=signal.SIGKILL, at=2):
     return result
 
 
+def assert_asked_for_checkpoints(tessera, *words):
+    """SIGUSR1 before every call brings the checkpoints of --checkpoint-every 0.
+
+    Its folder of work and what it writes have to be new, or to be replaced.
+    """
+    n_rename = []
+    for every, at in ((0, 0), (3600, 1)):
+        fault = {"kind": "any", "signal": signal.SIGUSR1, "mode": "signals", "at": at}
+        line = [*words, "--checkpoint", "work", "--checkpoint-every", every]
+        result, _, _ = tessera.faulty(fault | {"after": "lock"}, *line)
+        assert result.returncode == 0, result.stderr
+        assert not (tessera.directory / "work").exists()
+        n_rename.append(tessera.n_rename)
+    assert n_rename[0] == n_rename[1] > 3, words
+
+
 def digest(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 

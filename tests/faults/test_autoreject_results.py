@@ -1,18 +1,17 @@
 """Autoreject stopped while it writes its results ends with the same ones: nothing is in vain."""
 
-import re
 import signal
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from fault_support import (
     FULL,
     INJECTOR,
+    assert_asked_for_checkpoints,
     assert_one_message,
     checkpoints,
     digest,
+    killed_after_a_checkpoint,
     leftovers,
     remove,
     sanitizer,
@@ -201,7 +200,7 @@ def large(tessera):
     sizes = ["--epochs", 300, "--channels", 32, "--samples", 1000]
     assert tessera("autoreject", "simulate", *words, *sizes).returncode == 0
     fit = ["--n-split", 2, "--n-fold", 2, "-q", "-o", "m.json"]
-    result = tessera("autoreject", "fit", *INPUT, *fit, timeout=300)
+    result = tessera("autoreject", "fit", *INPUT, *fit)
     assert result.returncode == 0, result.stderr
     return tessera
 
@@ -213,16 +212,8 @@ def test_a_transform_goes_on_at_its_block(large, output):
     assert large(*words).returncode == 0
     right = digest(folder / output)
     remove(folder / output, folder / f"{output}.json")
-    for _ in range(20):
-        process = large.popen(*words, *WORK)
-        while not checkpoints(folder / "work") and process.poll() is None:
-            time.sleep(0.001)
-        process.kill()
-        process.communicate()
-        if not (folder / output).exists():
-            break
-        remove(folder / output, folder / f"{output}.json")  # it was faster than the signal
-    assert checkpoints(folder / "work")
+    killed_after_a_checkpoint(large, *words, *WORK)
+    assert not (folder / output).exists()
     loud = [word for word in words if word != "-q"]
     result = large(*loud, *WORK, "--resume")
     assert result.returncode == 0, result.stderr
@@ -231,44 +222,12 @@ def test_a_transform_goes_on_at_its_block(large, output):
     assert not (folder / "work").exists()
 
 
-def is_unfinished(path):
-    """The last one of a run comes without being asked for."""
-    try:
-        return float(re.search(rb'"done": ([0-9.e-]+)', path.read_bytes())[1]) < 1
-    except OSError:
-        return False  # gone meanwhile
-
-
-def wait_for_checkpoint(tessera, words):
-    """SIGUSR1 until there is one; the run goes on to its end."""
-    folder = tessera.directory
-    process = tessera.popen(*words, "--checkpoint", "work", "--checkpoint-every", 3600)
-    seen = False
-    while process.poll() is None:
-        if (folder / "work").exists() and not seen and is_caught(process.pid, signal.SIGUSR1):
-            process.send_signal(signal.SIGUSR1)
-            seen = any(is_unfinished(path) for path in checkpoints(folder / "work"))
-        time.sleep(0.005)
-    _, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    return seen
-
-
 def test_sigusr1_asks_for_a_checkpoint(large):
     fit = ["autoreject", "fit", *INPUT, "-o", "out.json", "-q", "--overwrite"]
     transform = ["autoreject", "transform", *INPUT, "--model", "m.json", "-q", "--overwrite"]
     for words in (fit, [*transform, "-o", "out.npy"]):
-        assert any(wait_for_checkpoint(large, words) for _ in range(10)), words
-
-
-def is_caught(pid, number):
-    """Whether the process is far enough to have a handler."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-    found = re.search(r"SigCgt:\s*(\w+)", status)
-    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
+        assert large(*words).returncode == 0  # what is replaced
+        assert_asked_for_checkpoints(large, *words)
 
 
 @pytest.mark.parametrize("verb", ["fit", "thresholds", "ransac", "global", "transform", "ptp"])
@@ -278,13 +237,7 @@ def test_sigusr1_never_ends_a_run_without_checkpoints(large, verb):
         words += ["--model", "m.json"]
     if verb in ("transform", "ptp"):
         words += ["-o", "out.npy"]
-    process = large.popen(*words)
-    n_sent = 0
-    while process.poll() is None:
-        if is_caught(process.pid, signal.SIGUSR1):
-            process.send_signal(signal.SIGUSR1)
-            n_sent += 1
-        time.sleep(0.01)
-    _, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    assert n_sent > 0
+    fault = {"kind": "any", "signal": signal.SIGUSR1, "at": 1, "after": "x.npy"}
+    result, _, n_sent = large.faulty(fault, *words)
+    assert result.returncode == 0, result.stderr
+    assert n_sent == 1

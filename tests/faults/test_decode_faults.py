@@ -1,16 +1,14 @@
 """Decode killed before a system call, on a full disk, asked for a checkpoint: nothing is lost."""
 
 import re
-import shutil
 import signal
-import subprocess
-import time
 
 import pytest
 from fault_support import (
     BINARY,
     FULL,
     INJECTOR,
+    assert_asked_for_checkpoints,
     assert_one_message,
     checkpoints,
     digest,
@@ -46,7 +44,7 @@ def tiny(tessera):
 def long(tessera):
     """More rows than the filter takes at once."""
     if sanitizer():
-        pytest.skip("a sanitizer is too slow for signals at an instant")
+        pytest.skip("a sanitizer has its own allocator")
     return simulate(tessera, 20000, 4, 2000, 5000)
 
 
@@ -234,37 +232,17 @@ LINES = {
 
 @pytest.mark.parametrize("name", LINES)
 def test_sigusr1_writes_a_checkpoint_and_goes_on(long, name):
-    folder = long.directory
-    for _ in range(20):
-        line = [*LINES[name], "--overwrite", "-q", "--checkpoint", "work"]
-        process = long.popen(*line, "--checkpoint-every", 1000)
-        found = False
-        while process.poll() is None:
-            found = found or bool(checkpoints(folder / "work"))
-            if not found and (folder / "work/lock").exists():
-                process.send_signal(signal.SIGUSR1)
-            time.sleep(0.002)
-        _, stderr = process.communicate()
-        assert process.returncode == 0, stderr
-        if found:
-            assert not (folder / "work").exists()
-            return
-    pytest.fail("no checkpoint was seen after SIGUSR1")
+    assert long(*LINES[name], "-q").returncode == 0  # what is replaced
+    assert_asked_for_checkpoints(long, *LINES[name], "-q", "--overwrite")
 
 
 def test_sigusr1_without_a_folder_is_told(long):
-    process = long.popen(*LINES["em"])
-    while "iteration" not in process.stderr.readline():
-        pass
-    process.send_signal(signal.SIGUSR1)
-    _, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    assert "no checkpoint was written: this estimate keeps none" in stderr
-
-
-def wait_for(path, process):
-    while not path.exists() and process.poll() is None:
-        time.sleep(0.001)
+    fault = {"kind": "malloc", "signal": signal.SIGUSR1}
+    _, n_call, _ = long.faulty(fault | {"at": 0}, *LINES["em"])
+    result, _, n_sent = long.faulty(fault | {"at": n_call // 2}, *LINES["em"], "--overwrite")
+    assert result.returncode == 0, result.stderr
+    assert n_sent == 1
+    assert "no checkpoint was written: this estimate keeps none" in result.stderr
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -274,12 +252,8 @@ def test_stopped_within_a_chunk_goes_on_to_the_same_bytes(long, name):
     line = [{40: 4, 6: 3}.get(word, word) for word in LINES[name]]
     out = folder / line[line.index("-o") + 1]
     kept = [*line, "--checkpoint", "work", "--resume"]
-    process = long.popen(*kept, "-q")
-    wait_for(folder / "work/lock", process)
-    begin = time.monotonic()
-    _, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    whole_s = time.monotonic() - begin
+    result, n_call, _ = long.faulty({"kind": "malloc", "at": 0, "after": "lock"}, *kept, "-q")
+    assert result.returncode == 0, result.stderr
 
     def content():
         paths = sorted(out.iterdir()) if out.is_dir() else [out]
@@ -287,26 +261,17 @@ def test_stopped_within_a_chunk_goes_on_to_the_same_bytes(long, name):
 
     right = content()
     n_resumed = 0
-    # A run can be over before its signal comes: try until two of them were stopped within.
-    for attempt in range(24):
-        part = attempt % 4 + 1
-        if attempt > 3 and n_resumed > 1:
-            break
-        shutil.rmtree(out) if out.is_dir() else out.unlink()
-        for limit_s in (whole_s * part / 5, 600):
-            process = long.popen(*kept)
-            wait_for(folder / "work/lock", process)
-            try:
-                _, stderr = process.communicate(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGINT)
-                _, stderr = process.communicate()
-            assert process.returncode in (0, 130), stderr
-            n_resumed += "resumed from" in stderr
-            if process.returncode == 0 or "written whole" in stderr:
-                break
-            if "to continue" not in stderr and out.exists():
-                break  # all was done, only the process had not ended
-            assert f"to continue, run: {BINARY}" in stderr
+    for part in (1, 2, 4, 6, 10, 16):  # most allocations of a prediction follow its last chunk
+        remove(out, f"{out}.json")
+        at = n_call * part // 24
+        fault = {"kind": "malloc", "signal": signal.SIGINT, "at": at, "after": "lock"}
+        stopped, _, n_sent = long.faulty(fault, *kept)
+        assert n_sent == 1, at
+        if not out.exists():
+            assert stopped.returncode == 130, stopped.stderr
+            assert f"to continue, run: {BINARY}" in stopped.stderr
+            result = long(*kept)
+            assert result.returncode == 0, result.stderr
+            n_resumed += "resumed from" in result.stderr
         assert content() == right
     assert n_resumed > 1

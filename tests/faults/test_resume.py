@@ -22,6 +22,7 @@ from fault_support import (
     remove,
     sanitizer,
 )
+from injector import wait_until_stopped
 
 TILED = ["--checkpoint", "work", "--checkpoint-every", "0", "--tile-epochs", "2"]
 LINE = ["big.npy", "-o", "out.npy", *TILED]
@@ -49,18 +50,11 @@ def right(big):
 
 
 def stop(tessera, words, number=signal.SIGINT):
-    """Sends a signal once a checkpoint is there; returns exit code and messages."""
-    folder = tessera.directory
-    for _ in range(20):
-        process = tessera.popen("autoreject", "ptp", *words)
-        while not checkpoints(folder / "work") and process.poll() is None:
-            time.sleep(0.001)
-        process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
-        if process.returncode != 0:
-            return process.returncode, stderr.splitlines()
-        remove(folder / "out.npy", folder / "out.npy.json")  # it was faster than the signal
-    pytest.fail("the run always ends before the signal comes")
+    """Sends a signal before the third checkpoint gets its name; exit code and messages."""
+    fault = {"kind": "rename", "signal": number, "at": 3, "after": "lock"}
+    result, _, n_sent = tessera.faulty(fault, "autoreject", "ptp", *words)
+    assert n_sent == 1, result.stderr
+    return result.returncode, result.stderr.splitlines()
 
 
 def fail_midway(tessera, words):
@@ -392,11 +386,9 @@ def test_checkpoint_bit_flips(tessera, small):
 
 
 def test_two_processes_on_one_folder(tessera, right):
-    first = tessera.popen("autoreject", "ptp", *LINE)
-    work = tessera.directory / "work"
-    while not checkpoints(work) and first.poll() is None:
-        time.sleep(0.001)
-    first.send_signal(signal.SIGSTOP)
+    held = tessera.fault(kind="rename", signal=signal.SIGSTOP, at=3, after="lock")
+    first = tessera.popen("autoreject", "ptp", *LINE, environment=held)
+    wait_until_stopped(first)
     try:
         words = ["big.npy", "-o", "second.npy", *TILED]
         for resume in ([], ["--resume"]):
@@ -407,7 +399,7 @@ def test_two_processes_on_one_folder(tessera, right):
             assert not (tessera.directory / "second.npy").exists()
     finally:
         first.send_signal(signal.SIGCONT)
-    _, stderr = first.communicate(timeout=60)
+    _, stderr = first.communicate(timeout=300)
     assert first.returncode == 0, stderr
     assert_finished(tessera, right)
 

@@ -1,7 +1,6 @@
 """Correlations larger than the memory limit, and checkpoints on a disk that is full."""
 
 import re
-import signal
 import subprocess
 
 import pytest
@@ -59,23 +58,20 @@ def test_a_full_disk_costs_a_checkpoint_only(tiles):  # noqa: F811
     disk = folder / "disk"
     words = ["--checkpoint", "disk/work", "--checkpoint-every", 0, "--resume"]
     command = [word for word in line("out", *words) if word != "-q"]
-    process = tiles.popen(*command, "--threads", 1, "--checkpoint", "probe")
-    while not list((folder / "probe").glob("*.ckpt")) and process.poll() is None:
-        pass
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    probe = [*command, "--threads", 1, "--checkpoint", "probe"]
+    tiles.faulty({"kind": "rename", "mode": "kill", "at": 2, "after": "lock"}, *probe)
     size = max(path.stat().st_size for path in (folder / "probe").glob("*.ckpt"))
     # Room for one checkpoint, and for half of the next.
     if not is_mounted(disk, f"{(3 * size // 2 >> 12) + 2 << 12}"):
         pytest.skip("cannot mount a small file system here")
     try:
-        process = tiles.popen(*command)
-        for text in process.stderr:
-            if "checkpoint not written" in text:
-                break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        assert "the fit goes on" in text
+        # Killed when it takes a second one away for which there was no room; the first unlink of
+        # all is that of files in the way.
+        fault = {"kind": "unlink", "mode": "kill", "at": 3, "after": "lock"}
+        result, _, n_killed = tiles.faulty(fault, *command)
+        assert n_killed == 1
+        assert "checkpoint not written" in result.stderr
+        assert "the fit goes on" in result.stderr
         assert list((disk / "work").glob("*.ckpt"))
         result = tiles(*command)
         assert result.returncode == 0, result.stderr
