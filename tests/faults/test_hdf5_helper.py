@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fault_support import BINARY, INJECTOR, assert_one_message, leftovers, sanitizer
+from injector import wait_until_stopped
 
 HELPER = BINARY.parents[1] / "plugins/tessera-hdf5"
 HOSTILE = sorted((Path(__file__).parents[1] / "io/hostile").glob("*.h5"))
@@ -23,21 +24,30 @@ COMMANDS = [
 pytestmark = pytest.mark.skipif(not HELPER.exists(), reason="built without HDF5")
 
 
+def state_and_parent(folder):
+    """What /proc says of a helper; None of any other process."""
+    try:
+        name, rest = (folder / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+    except OSError:
+        return None
+    state, parent = rest.split()[:2]
+    return (state, int(parent)) if name == "tessera-hdf5" else None
+
+
+def task_state(folder):
+    try:
+        return (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:  # it has ended
+        return ""
+
+
 def children(pid):
     """Helpers that live below a process."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            name, rest = (folder / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        state, parent = rest.split()[:2]
-        if name == "tessera-hdf5" and int(parent) == pid and state != "Z":
-            found.append(int(folder.name))
-    return found
+    found = {int(folder.name): state_and_parent(folder) for folder in Path("/proc").glob("[0-9]*")}
+    return [own for own, what in found.items() if what and what[1] == pid and what[0] != "Z"]
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -49,14 +59,14 @@ def wait_for(condition, seconds=20):
 
 @pytest.fixture
 def checked(folder):
-    """Epochs with checksums, which only HDF5 itself reads: a quarter of a gigabyte."""
+    """Epochs with checksums, which only HDF5 itself reads, in some pieces."""
     h5py = pytest.importorskip("h5py")
     path = folder / "checked.h5"
     with h5py.File(path, "w") as file:
-        shape = (256, 64, 4000)
+        shape = (64, 64, 4000)
         data = file.create_dataset("x", shape, "f4", chunks=(1, *shape[1:]), fletcher32=True)
         block = np.random.default_rng(1).standard_normal((16, *shape[1:])).astype("f4")
-        for i in range(0, 256, 16):
+        for i in range(0, 64, 16):
             data[i : i + 16] = block
     return path
 
@@ -77,34 +87,41 @@ def test_file_that_loops(tessera):
     at = content.index(b"GCOL") + 24
     content[at : at + 8] = bytes(8)
     (tessera.directory / "loops.h5").write_bytes(content)
-    result = tessera("info", "loops.h5", environment={"TESSERA_HDF5_TIMEOUT": "1"})
+    result = tessera("info", "loops.h5", environment={"TESSERA_HDF5_TIMEOUT": "5"})
     assert result.returncode == 65
     assert "loops.h5: is damaged" in result.stderr
     assert "HDF5 could not read it within 1 s" in result.stderr
 
 
-def reading(tessera, checked, **environment):
-    """A run of which the helper reads the data, and the helper."""
+def reading(tessera, checked, environment=None, **keywords):
+    """A run that wants data of a helper which has been stopped, and the helper.
+
+    The run stops itself when it makes the memory that both share, and goes on to ask when the
+    helper cannot answer any more: one that ends between two questions is started anew.
+    """
+    held = tessera.fault(kind="ftruncate", signal=signal.SIGSTOP, at=1)
     process = tessera.popen(
-        "autoreject", "ptp", checked, "-o", "out.npy", "-q", environment=environment
+        *("autoreject", "ptp", checked, "-o", "out.npy", "-q"),
+        environment=held | (environment or {}),
+        **keywords,
     )
-    # The memory that both share is there once the helper has begun to read.
-    maps = Path(f"/proc/{process.pid}/maps")
-    assert wait_for(lambda: "memfd:tessera-hdf5" in maps.read_text())
+    wait_until_stopped(process)
     (helper,) = children(process.pid)
+    os.kill(helper, signal.SIGSTOP)
+    assert wait_for(lambda: state_and_parent(Path(f"/proc/{helper}"))[0] == "T")
+    process.send_signal(signal.SIGCONT)
+    # It has asked when all of its threads wait: for each other, and one of them for the helper.
+    tasks = Path(f"/proc/{process.pid}/task")
+    assert wait_for(lambda: {task_state(folder) for folder in tasks.iterdir()} == {"S"})
     return process, helper
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
 def test_killed_while_reading(tessera, checked, signal_number):
-    for _ in range(5):  # all may have been read before the signal comes
-        process, helper = reading(tessera, checked)
-        os.kill(helper, signal_number)
-        _, stderr = process.communicate(timeout=30)
-        if process.returncode != 0:
-            break
-        (tessera.directory / "out.npy").unlink()
-        (tessera.directory / "out.npy.json").unlink()
+    process, helper = reading(tessera, checked)
+    os.kill(helper, signal_number)
+    os.kill(helper, signal.SIGCONT)  # to its end
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 65, stderr
     assert "checked.h5: is damaged: HDF5 could not read it and stopped with signal" in stderr
     assert not (tessera.directory / "out.npy").exists()
@@ -112,16 +129,16 @@ def test_killed_while_reading(tessera, checked, signal_number):
 
 
 def test_hangs_while_reading(tessera, checked):
-    process, helper = reading(tessera, checked, TESSERA_HDF5_TIMEOUT="1")
-    os.kill(helper, signal.SIGSTOP)
-    _, stderr = process.communicate(timeout=30)
+    process, helper = reading(tessera, checked, {"TESSERA_HDF5_TIMEOUT": "5"})
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 65, stderr
-    assert "HDF5 could not read it within 1 s" in stderr
+    assert "HDF5 could not read it within 5 s" in stderr
     assert wait_for(lambda: not Path(f"/proc/{helper}").exists())
 
 
 def test_ends_with_the_command(tessera, checked):
     process, helper = reading(tessera, checked)
+    os.kill(helper, signal.SIGCONT)
     process.kill()
     process.communicate()
     assert wait_for(lambda: helper not in children(1) and helper not in children(os.getpid()))
@@ -129,13 +146,10 @@ def test_ends_with_the_command(tessera, checked):
 
 def test_interrupt_is_the_commands(tessera, checked):
     """Ctrl-C goes to all of the terminal's group: the helper must not die of it first."""
-    process = tessera.popen(
-        "autoreject", "ptp", checked, "-o", "out.npy", "-q", start_new_session=True
-    )
-    assert wait_for(lambda: children(process.pid))
-    wait_for(lambda: "memfd:tessera-hdf5" in Path(f"/proc/{process.pid}/maps").read_text())
+    process, helper = reading(tessera, checked, start_new_session=True)
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    os.kill(helper, signal.SIGCONT)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 130, stderr
     assert "damaged" not in stderr
 
