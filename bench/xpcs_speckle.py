@@ -9,6 +9,7 @@ SETUP = {"gap": 2e6, "dt": 0.1}
 STATIC = {"D0": 3e4, "alpha": -0.3, "D_offset": 0.0}
 SLOW = {"D0": 1e4, "alpha": -0.3, "D_offset": 0.0}
 BRIGHT = {"D0": 2e4, "alpha": -0.3, "D_offset": 0.0}
+GAPS = {"D0": 1.2e4, "alpha": 0.2, "D_offset": 0.0}
 FLOW = {
     "D0": 2e4,
     "alpha": -0.3,
@@ -24,6 +25,10 @@ CASES = {
     "speckle-static": (STATIC, {"n_angle": 3, "n_frame": 81, "photons": 0.5, "n_pixel": 2000}),
     "speckle-slow": (SLOW, {"n_angle": 3, "n_frame": 81, "photons": 1.0, "n_pixel": 2000}),
     "speckle-bright": (BRIGHT, {"n_angle": 3, "n_frame": 81, "photons": 5.0, "n_pixel": 1000}),
+    "speckle-gaps": (
+        GAPS,
+        {"n_angle": 5, "n_frame": 46, "photons": 2.0, "n_pixel": 700, "bad_frames": [9, 10, 25]},
+    ),
     "speckle-flow": (FLOW, {"n_angle": 4, "n_frame": 61, "photons": 0.5, "n_pixel": 2000}),
 }
 

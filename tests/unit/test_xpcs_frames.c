@@ -17,33 +17,81 @@ typedef struct table {
     double c2[PAIRS];
     double weight[PAIRS];
     double slope[PAIRS * K];
-    double sum[N * K];
+    double pull[PAIRS * K];
+    double twists[K * K];
     double x[N];
+    double field[N * N];
+    int64_t next[N];
     int first[PAIRS];
     int second[PAIRS];
 } table;
 
+// Weights of modes, and their sums to the power of 1 .. 4.
+static const double modes[] = {0.5, 0.3, 0.2};
+static const double powers[] = {0, 1, 0.38, 0.16, 0.0722};
+
+// Every second table has a frame without points.
 static tess_xp_frame_pairs random_table(table *t, uint32_t seed)
 {
+    const bool has_gap = seed % 2;
     int at = 0;
     memset(t, 0, sizeof *t);
     for (int i = 0; i < N; i++) {
         t->x[i] = 3 * next_random(&seed);
+        for (int j = i; j < N; j++) {
+            const double g = i == j ? 1 : 0.2 + 0.9 * (next_random(&seed) - 0.3);
+            t->field[i * N + j] = t->field[j * N + i] = g;
+        }
         for (int j = i + 1; j < N; j++, at++) {
+            const double g = t->field[i * N + j];
             t->first[at] = i;
             t->second[at] = j;
-            t->c2[at] = 1 + 0.5 * next_random(&seed);
-            t->weight[at] = at % 5 == 2 ? 0 : 0.5 + next_random(&seed);
+            t->c2[at] = 1 + powers[2] * g * g;
+            t->weight[at] = at % 7 == 2 ? 0 : 0.5 + next_random(&seed);
+            t->weight[at] = has_gap && (i == 3 || j == 3) ? 0 : t->weight[at];
             for (int k = 0; k < K; k++) {
-                const double slope = t->weight[at] * (next_random(&seed) - 0.3);
-                t->slope[at * K + k] = slope;
-                t->sum[i * K + k] += slope;
-                t->sum[j * K + k] += slope;
+                t->slope[at * K + k] = t->weight[at] * (next_random(&seed) - 0.3);
             }
         }
     }
-    return (tess_xp_frame_pairs){
-        .n_frame = N, .k = K, .c2 = t->c2, .weight = t->weight, .slope = t->slope, .sum = t->sum};
+    const tess_xp_frame_pairs pairs = {.n_frame = N,
+                                       .k = K,
+                                       .c2 = t->c2,
+                                       .weight = t->weight,
+                                       .slope = t->slope,
+                                       .pull = t->pull,
+                                       .next = t->next};
+    tess_xp_twist_next(N, t->weight, t->next);
+    for (int i = 0; i < N; i++) {
+        const int after = has_gap && i == 2 ? 4 : i + 1;
+        assert_int_equal(t->next[i], has_gap && i == 3 ? N : after);
+    }
+    tess_xp_twist_pull(&pairs, t->pull, t->twists);
+    return pairs;
+}
+
+// Sum of twists times theirs as a matrix of all pairs: weight d d^T over all with four points.
+static void fill_twists(const table *t, long double (*out)[PAIRS])
+{
+    memset(out, 0, PAIRS * sizeof *out);
+    for (int p = 0; p < PAIRS; p++) {
+        const int i = t->first[p], j = t->second[p];
+        const int64_t i2 = t->next[i], j2 = t->next[j];
+        const long double w = (long double)t->weight[p];
+        long double d[PAIRS] = {0};
+        int n = 0;
+        for (int q = 0; q < PAIRS; q++) {
+            const bool has_row = t->first[q] == i || t->first[q] == i2;
+            const bool has_column = t->second[q] == j || t->second[q] == j2;
+            if (i2 < j && has_row && has_column && t->weight[q] > 0) {
+                d[q] = (t->first[q] == i) == (t->second[q] == j) ? 1 : -1;
+                n++;
+            }
+        }
+        for (int q = 0; q < PAIRS * PAIRS && n == 4; q++) {
+            out[q / PAIRS][q % PAIRS] += w * d[q / PAIRS] * d[q % PAIRS];
+        }
+    }
 }
 
 static bool has_frame(const table *t, int pair, int frame)
@@ -51,17 +99,61 @@ static bool has_frame(const table *t, int pair, int frame)
     return t->first[pair] == frame || t->second[pair] == frame;
 }
 
+// Mean of a product of intensities: the pixel's own, or over all fields, where it is the sum over
+// all permutations of products over their rings.
+static long double mean_of(const table *t, bool is_exact, int n, const int *frames)
+{
+    long double sum = 0;
+    int order[4] = {0, 1, 2, 3};
+    int many = 1;
+    for (int k = 2; k <= n; k++) {
+        many *= k;
+    }
+    if (!is_exact) {
+        sum = 1;
+        for (int k = 0; k < n; k++) {
+            sum *= (long double)t->x[frames[k]];
+        }
+        return sum;
+    }
+    for (int number = 0; number < many; number++) {
+        int left[4] = {0, 1, 2, 3};
+        for (int k = 0, rest = number; k < n; k++) { // the permutation of this number
+            const int pick = rest % (n - k);
+            rest /= n - k;
+            order[k] = left[pick];
+            memmove(left + pick, left + pick + 1, (size_t)(n - k - 1 - pick) * sizeof *left);
+        }
+        long double product = 1;
+        bool is_seen[4] = {false};
+        for (int k = 0; k < n; k++) {
+            int length = 0;
+            for (int at = k; !is_seen[at]; at = order[at], length++) {
+                is_seen[at] = true;
+                product *= (long double)t->field[frames[at] * N + frames[order[at]]];
+            }
+            product *= length ? (long double)powers[length] : 1;
+        }
+        sum += product;
+    }
+    return sum;
+}
+
+#define MEAN(...)                                                                                  \
+    mean_of(t, is_exact, (int)(sizeof(int[]){__VA_ARGS__} / sizeof(int)), (int[]){__VA_ARGS__})
+
 // Covariance of the noise at two pairs, part by part, as its definition has it.
-static long double covariance(const table *t, int part, int p, int q)
+static long double covariance(const table *t, bool is_exact, int part, int p, int q)
 {
     const long double cp = (long double)t->c2[p];
     const long double cq = (long double)t->c2[q];
-    const long double pi = (long double)t->x[t->first[p]];
-    const long double pj = (long double)t->x[t->second[p]];
-    const long double qi = (long double)t->x[t->first[q]];
-    const long double qj = (long double)t->x[t->second[q]];
+    const int i = t->first[p], j = t->second[p], k = t->first[q], l = t->second[q];
     if (part == 0) {
-        return (pi * pj - cp * (pi + pj - 1)) * (qi * qj - cq * (qi + qj - 1));
+        return MEAN(i, j, k, l) - cq * (MEAN(i, j, k) + MEAN(i, j, l) - MEAN(i, j)) -
+               cp * (MEAN(k, l, i) + MEAN(k, l, j) - MEAN(k, l)) +
+               cp * cq *
+                   (MEAN(i, k) + MEAN(i, l) + MEAN(j, k) + MEAN(j, l) - MEAN(i) - MEAN(j) -
+                    MEAN(k) - MEAN(l) + 1);
     }
     if (part == 2) {
         return p == q ? cp : 0;
@@ -69,9 +161,9 @@ static long double covariance(const table *t, int part, int p, int q)
     long double sum = 0;
     for (int f = 0; f < N; f++) {
         if (has_frame(t, p, f) && has_frame(t, q, f)) {
-            const long double other_p = t->first[p] == f ? pj : pi;
-            const long double other_q = t->first[q] == f ? qj : qi;
-            sum += (long double)t->x[f] * (other_p - cp) * (other_q - cq);
+            const int a = i == f ? j : i;
+            const int b = k == f ? l : k;
+            sum += MEAN(f, a, b) - cq * MEAN(f, a) - cp * MEAN(f, b) + cp * cq * MEAN(f);
         }
     }
     return sum;
@@ -80,6 +172,40 @@ static long double covariance(const table *t, int part, int p, int q)
 static void check_near(double got, long double want, long double size)
 {
     assert_true(fabsl((long double)got - want) <= 1e-12L * size);
+}
+
+static void check_moments(const table *t, bool is_exact, const tess_xp_frame_moments *got)
+{
+    static long double twists[PAIRS][PAIRS];
+    fill_twists(t, twists);
+    for (int part = 0; part < 3; part++) {
+        long double gradient[K * K] = {0};
+        long double pulled[K * K] = {0};
+        long double square = 0;
+        long double twist = 0;
+        for (int pq = 0; pq < PAIRS * PAIRS; pq++) {
+            const int p = pq / PAIRS, q = pq % PAIRS;
+            const long double c = covariance(t, is_exact, part, p, q);
+            square += p == q ? (long double)t->weight[p] * c : 0;
+            twist += twists[p][q] * c;
+            for (int k = 0; k < K * K; k++) {
+                const long double slope = (long double)t->slope[q * K + k % K];
+                gradient[k] += (long double)t->slope[p * K + k / K] * slope * c;
+                for (int r = 0; r < PAIRS; r++) {
+                    const long double derivative =
+                        t->weight[r] > 0 ? (long double)(t->slope[r * K + k / K] / t->weight[r])
+                                         : 0;
+                    pulled[k] += derivative * twists[r][p] * slope * c;
+                }
+            }
+        }
+        check_near(got->square[part], square, 100);
+        check_near(got->twist[part], twist, 1000);
+        for (int k = 0; k < K * K; k++) {
+            check_near(got->gradient[part][k], gradient[k], 1000);
+            check_near(got->pulled[part][k], pulled[k], 10000);
+        }
+    }
 }
 
 static void moments_are_those_of_dense_algebra(void **state)
@@ -93,36 +219,61 @@ static void moments_are_those_of_dense_algebra(void **state)
         assert_true(tess_xp_frame_scratch(N, K) <= 200);
         tess_xp_frame_add_pixel(&pairs, t.x, scratch, &got);
         tess_xp_frame_add_both(&pairs, &got);
-        for (int part = 0; part < 3; part++) {
-            long double gradient[K * K] = {0};
-            long double mixed[K * K] = {0};
-            long double square = 0;
-            long double total = 0;
-            for (int p = 0; p < PAIRS; p++) {
-                for (int q = 0; q < PAIRS; q++) {
-                    const long double c = covariance(&t, part, p, q);
-                    const long double wp = (long double)t.weight[p], wq = (long double)t.weight[q];
-                    long double shared = 0; // frames of both
-                    square += p == q ? wp * c : 0;
-                    for (int f = 0; f < N; f++) {
-                        shared += has_frame(&t, p, f) && has_frame(&t, q, f);
-                    }
-                    total += shared * wp * wq * c;
-                    for (int k = 0; k < K * K; k++) {
-                        const long double slope = (long double)t.slope[q * K + k % K];
-                        const long double sums = (long double)t.sum[t.first[p] * K + k / K] +
-                                                 (long double)t.sum[t.second[p] * K + k / K];
-                        gradient[k] += (long double)t.slope[p * K + k / K] * slope * c;
-                        mixed[k] += sums * wp * slope * c;
-                    }
-                }
+        check_moments(&t, false, &got);
+    }
+}
+
+static void exact_moments_are_those_of_all_fields(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 4; n++) {
+        double sum = 0;
+        for (int k = 0; k < 3; k++) {
+            sum += pow(modes[k], n);
+        }
+        assert_true(fabs(sum - powers[n]) < 1e-15);
+    }
+    for (uint32_t seed = 20; seed < 24; seed++) {
+        table t;
+        const tess_xp_frame_pairs pairs = random_table(&t, seed);
+        const tess_xp_frame_fields fields = {
+            .field = t.field, .second = powers[2], .third = powers[3], .fourth = powers[4]};
+        tess_xp_frame_moments got = {0};
+        double scratch[3 * N];
+        for (int64_t k = 0; k < N; k++) {
+            tess_xp_frame_add_exact(&pairs, &fields, k, scratch, &got);
+        }
+        tess_xp_frame_add_both(&pairs, &got);
+        check_moments(&t, true, &got);
+    }
+}
+
+static void twists_are_of_four_points(void **state)
+{
+    (void)state;
+    static long double twists[PAIRS][PAIRS];
+    for (uint32_t seed = 30; seed < 34; seed++) {
+        table t;
+        const tess_xp_frame_pairs pairs = random_table(&t, seed);
+        long double square = 0;
+        long double of_slopes[K * K] = {0};
+        double value[PAIRS];
+        fill_twists(&t, twists);
+        for (int p = 0; p < PAIRS; p++) {
+            value[p] = next_random(&seed);
+        }
+        for (int pq = 0; pq < PAIRS * PAIRS; pq++) {
+            const int p = pq / PAIRS, q = pq % PAIRS;
+            square += twists[p][q] * (long double)(value[p] * value[q]);
+            for (int k = 0; k < K * K && twists[p][q] != 0; k++) {
+                of_slopes[k] += twists[p][q] * (long double)(t.slope[p * K + k / K] / t.weight[p]) *
+                                (long double)(t.slope[q * K + k % K] / t.weight[q]);
             }
-            check_near(got.square[part], square, 100);
-            check_near(got.total[part], total, 1000);
-            for (int k = 0; k < K * K; k++) {
-                check_near(got.gradient[part][k], gradient[k], 1000);
-                check_near(got.mixed[part][k], mixed[k], 10000);
-            }
+        }
+        assert_true(square > 0);
+        check_near(tess_xp_twist_square(&pairs, value), square, 100);
+        for (int k = 0; k < K * K; k++) {
+            check_near(t.twists[k], of_slopes[k], 100);
         }
     }
 }
@@ -282,6 +433,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_are_those_of_dense_algebra),
+        cmocka_unit_test(exact_moments_are_those_of_all_fields),
+        cmocka_unit_test(twists_are_of_four_points),
         cmocka_unit_test(errors_grow_where_frames_are_shared),
         cmocka_unit_test(profiles_count_chi2_for_less),
         cmocka_unit_test(errors_stay_where_points_are_independent),

@@ -13,7 +13,8 @@ enum { PURPOSE_SPECKLE = 0x58500003, MOST_K = TESS_XP_FRAMES_K };
 // Pixels of all angles together: products of four fields have long tails, of which few pixels know
 // little; and those of an angle at least.
 enum { LEAST_PIXELS = 2048, MOST_PIXELS = 8192, LEAST_OF_ANGLE = 64 };
-static const double most_pairs = 2e7; // of frames, times pixels, beyond LEAST_PIXELS
+static const double most_pairs = 2e7;    // of frames, times pixels, beyond LEAST_PIXELS
+static const double most_products = 5e8; // pairs of pairs of all angles
 
 // Weaker contrasts are made from fewer modes than they have, and scaled: hundreds of modes are as
 // good as normal.
@@ -21,13 +22,13 @@ static const double least_contrast = 0.05;
 
 // Of an angle.
 typedef struct frame_angle {
-    tess_xp_frame_moments moments;  // of one pixel
-    double normal[MOST_K * MOST_K]; // sum of weight derivative derivative^T
-    double sums[MOST_K * MOST_K];   // of the slopes' sums over frames
-    double square;                  // of the residuals
-    double total;
+    tess_xp_frame_moments moments;          // of one pixel
+    double normal[MOST_K * MOST_K];         // sum of weight derivative derivative^T
+    double twists[MOST_K * MOST_K];         // of the derivatives
+    double square;                          // of the residuals
+    double twist;                           // of theirs
     double by_square[TESS_XP_FRAMES_PARTS]; // what is expected of them for one pixel
-    double by_total[TESS_XP_FRAMES_PARTS];
+    double by_twist[TESS_XP_FRAMES_PARTS];
 } frame_angle;
 
 typedef struct frames {
@@ -38,11 +39,13 @@ typedef struct frames {
     tess_blocks memory;
     tess_xp_grids grids;
     tess_xp_speckle speckle;
+    tess_xp_frame_fields fields;
     double scale; // of fluctuations
     int64_t n;    // frames
     int64_t k;
     int64_t m; // of the covariance
     int64_t n_run;
+    bool is_exact; // by pairs of pairs, not by pixels
     int64_t angle;
     int64_t *first; // [n_pair]
     int64_t *second;
@@ -50,7 +53,9 @@ typedef struct frames {
     double *weight;   // [n_pair]
     double *slope;    // [n_pair][k]
     double *jacobian; // [n_pair][n_param]
-    double *sum;      // [n][k]
+    double *pull;     // [n_pair][k]
+    double *residual; // [n_pair]
+    int64_t *next;    // [n]
     double *rows;     // [n][n]
     double *factor;   // [n][n]
     double *inverse;  // [m][m] of the Hessian
@@ -77,17 +82,20 @@ static tess_status take_room(frames *f)
     f->weight = tess_blocks_alloc(b, n_pair, sizeof *f->weight, "weights of pairs");
     f->slope = tess_blocks_alloc(b, n_pair * f->k, sizeof *f->slope, "slopes of pairs");
     f->jacobian = tess_blocks_alloc(b, n_pair * (f->k - 2), sizeof *f->jacobian, "derivatives");
-    f->sum = tess_blocks_alloc(b, n * f->k, sizeof *f->sum, "slopes of frames");
+    f->pull = tess_blocks_alloc(b, n_pair * f->k, sizeof *f->pull, "twists of pairs");
+    f->residual = tess_blocks_alloc(b, n_pair, sizeof *f->residual, "residuals of pairs");
+    f->next = tess_blocks_alloc(b, n, sizeof *f->next, "frames");
     f->rows = tess_blocks_alloc(b, n * n, sizeof *f->rows, "a matrix");
     f->factor = tess_blocks_alloc(b, n * n, sizeof *f->factor, "field correlations");
     f->inverse = tess_blocks_alloc(b, f->m * f->m, sizeof *f->inverse, "inverse Hessian");
     f->work = tess_blocks_alloc(b, tess_pool_threads(f->ctx->pool) * f->n_work, sizeof *f->work,
                                 "speckle");
-    f->parts = tess_blocks_alloc(b, f->n_run, sizeof *f->parts, "moments of noise");
+    f->parts =
+        tess_blocks_alloc(b, f->n_run > n ? f->n_run : n, sizeof *f->parts, "moments of noise");
     f->angles = tess_blocks_alloc(b, f->problem->n_angle, sizeof *f->angles, "moments of angles");
     const bool is_there = f->first && f->second && f->c2 && f->weight && f->slope && f->jacobian &&
-                          f->sum && f->rows && f->factor && f->inverse && f->work && f->parts &&
-                          f->angles;
+                          f->pull && f->residual && f->next && f->rows && f->factor && f->inverse &&
+                          f->work && f->parts && f->angles;
     if (!is_there) {
         return TESS_E_MEMORY;
     }
@@ -151,7 +159,6 @@ static tess_status lay_out(frames *f, int64_t a)
     TESS_TRY(tess_xpcs_model_pairs(f->ctx, &p->model, &one, r->theta, n, f->first, f->second,
                                    n_pair_of(f), f->c2, f->jacobian));
     TESS_TRY(tess_xpcs_data_rows(f->ctx, p->data, a, 0, n, f->rows));
-    memset(f->sum, 0, (size_t)(n * k) * sizeof *f->sum);
     for (int64_t at = 0; at < n_pair_of(f); at++) {
         const int64_t i = f->first[at];
         const int64_t j = f->second[at];
@@ -159,16 +166,12 @@ static tess_status lay_out(frames *f, int64_t a)
         const double w = p->weights.inverse_variance[a] * (lag ? lag[j - i] : 1);
         double *slope = f->slope + at * k;
         f->weight[at] = isfinite(f->rows[i * n + j]) ? w : 0;
-        f->rows[i * n + j] -= r->offset[a] + r->contrast[a] * model;
+        f->residual[at] = f->rows[i * n + j] - r->offset[a] - r->contrast[a] * model;
         f->c2[at] = 1 + r->contrast[a] * model;
         slope[0] = f->weight[at] * model;
         slope[1] = f->weight[at];
         for (int64_t l = 2; l < k; l++) {
             slope[l] = f->weight[at] * r->contrast[a] * f->jacobian[at * (k - 2) + l - 2];
-        }
-        for (int64_t l = 0; l < k; l++) {
-            f->sum[i * k + l] += slope[l];
-            f->sum[j * k + l] += slope[l];
         }
     }
     return TESS_OK;
@@ -181,27 +184,6 @@ static void add_products(int64_t k, double scale, const double *v, double *out)
     }
 }
 
-// What was measured: squares of the residuals, and of their sums over frames.
-static void measure(frames *f, frame_angle *g)
-{
-    double *total = f->work;
-    memset(total, 0, (size_t)f->n * sizeof *total);
-    for (int64_t at = 0; at < n_pair_of(f); at++) {
-        const double w = f->weight[at];
-        if (w > 0) {
-            const double e = f->rows[f->first[at] * f->n + f->second[at]];
-            g->square += w * e * e;
-            total[f->first[at]] += w * e;
-            total[f->second[at]] += w * e;
-            add_products(f->k, 1 / w, f->slope + at * f->k, g->normal);
-        }
-    }
-    for (int64_t i = 0; i < f->n; i++) {
-        g->total += total[i] * total[i];
-        add_products(f->k, 1, f->sum + i * f->k, g->sums);
-    }
-}
-
 static tess_xp_frame_pairs pairs_of(const frames *f)
 {
     return (tess_xp_frame_pairs){.n_frame = f->n,
@@ -209,7 +191,24 @@ static tess_xp_frame_pairs pairs_of(const frames *f)
                                  .c2 = f->c2,
                                  .weight = f->weight,
                                  .slope = f->slope,
-                                 .sum = f->sum};
+                                 .pull = f->pull,
+                                 .next = f->next};
+}
+
+// What was measured: squares of the residuals, and of their twists.
+static void measure(frames *f, frame_angle *g)
+{
+    const tess_xp_frame_pairs pairs = pairs_of(f);
+    for (int64_t at = 0; at < n_pair_of(f); at++) {
+        const double w = f->weight[at];
+        if (w > 0) {
+            g->square += w * f->residual[at] * f->residual[at];
+            add_products(f->k, 1 / w, f->slope + at * f->k, g->normal);
+        }
+    }
+    tess_xp_twist_next(f->n, f->weight, f->next);
+    tess_xp_twist_pull(&pairs, f->pull, g->twists);
+    g->twist = tess_xp_twist_square(&pairs, f->residual);
 }
 
 static tess_status add_run(void *arg, int64_t run, int32_t worker)
@@ -232,6 +231,45 @@ static tess_status add_run(void *arg, int64_t run, int32_t worker)
         tess_xp_frame_add_pixel(&pairs, x, x + f->n, &f->parts[run]);
     }
     return tess_context_check_cancel(f->ctx);
+}
+
+static tess_status add_frame(void *arg, int64_t k, int32_t worker)
+{
+    const frames *f = arg;
+    const tess_xp_frame_pairs pairs = pairs_of(f);
+    memset(&f->parts[k], 0, sizeof f->parts[k]);
+    tess_xp_frame_add_exact(&pairs, &f->fields, k, f->work + worker * f->n_work, &f->parts[k]);
+    return tess_context_check_cancel(f->ctx);
+}
+
+// Moments at the fitted model, frame by frame: the order of additions is always the same.
+static tess_status sum_up(frames *f, frame_angle *g)
+{
+    const tess_xp_problem *p = f->problem;
+    const tess_xpcs_result *r = f->result;
+    tess_xp_angle angle = {0};
+    tess_xp_angle_fill(&angle, &p->model, r->theta, r->phi[f->angle], r->q[f->angle]);
+    tess_xp_speckle_fields(&f->grids.grid, &angle, tess_xp_power((tess_xpcs_kernel)p->model.kernel),
+                           f->n, f->factor);
+    tess_xp_speckle_modes(&f->speckle, fmin(fmax(r->contrast[f->angle], TESS_XP_SPECKLE_LEAST), 1));
+    const double first = f->speckle.first_weight;
+    const double each = f->speckle.weight;
+    const double others = (double)(f->speckle.n_mode - 1);
+    f->fields = (tess_xp_frame_fields){.field = f->factor,
+                                       .second = first * first + others * each * each,
+                                       .third = pow(first, 3) + others * pow(each, 3),
+                                       .fourth = pow(first, 4) + others * pow(each, 4)};
+    TESS_TRY(tess_parallel_for(f->ctx->pool, f->n, add_frame, f));
+    double *sum = (double *)(void *)&g->moments;
+    for (int64_t k = 0; k < f->n; k++) {
+        const double *part = (const double *)(const void *)&f->parts[k];
+        for (size_t i = 0; i < sizeof g->moments / sizeof(double); i++) {
+            sum[i] += part[i];
+        }
+    }
+    const tess_xp_frame_pairs pairs = pairs_of(f);
+    tess_xp_frame_add_both(&pairs, &g->moments);
+    return TESS_OK;
 }
 
 // Means over the pixels, run by run: the order of additions is always the same.
@@ -298,29 +336,30 @@ static void expect(frames *f, int64_t a, int64_t b)
     for (int64_t k = 0; k < TESS_XP_FRAMES_PARTS; k++) {
         const double *gradient = from->gradient[k];
         to->by_square[k] += trace_of(f->k, to->normal, part, gradient, part);
-        to->by_total[k] += trace_of(f->k, to->sums, part, gradient, part);
+        to->by_twist[k] += trace_of(f->k, to->twists, part, gradient, part);
         if (a == b) {
             to->by_square[k] += from->square[k] - 2 * trace_product(f->k, part, gradient);
-            to->by_total[k] += from->total[k] - 2 * trace_product(f->k, part, from->mixed[k]);
+            to->by_twist[k] += from->twist[k] - 2 * trace_product(f->k, part, from->pulled[k]);
         }
     }
 }
 
-// At so many photons to one, 1 / s: sum over angles of totals by squares, expected less measured.
+// At so many photons to one, 1 / s: sum over angles of twists, measured less expected, pixels being
+// those that the squares tell.
 static double excess_at(const frames *f, double s)
 {
     double sum = 0;
     for (int64_t a = 0; a < f->problem->n_angle; a++) {
         const frame_angle *g = &f->angles[a];
         const double square = g->by_square[0] + s * (g->by_square[1] + s * g->by_square[2]);
-        const double total = g->by_total[0] + s * (g->by_total[1] + s * g->by_total[2]);
-        sum += total / square - (g->square > 0 ? g->total / g->square : 0);
+        const double twist = g->by_twist[0] + s * (g->by_twist[1] + s * g->by_twist[2]);
+        sum += g->twist - g->square * twist / square;
     }
     return sum;
 }
 
 // One over the photons of a pixel and frame. From few photons on, whose noise is nearly
-// independent, the first that explains the sums over frames; the brightest where none does.
+// independent, the first that explains the twists; the brightest where none does.
 static double find_photons(const frames *f)
 {
     const double most = 1e6;
@@ -429,7 +468,7 @@ static tess_status run(frames *f, double *stretch)
     for (f->angle = 0; f->angle < n_angle; f->angle++) {
         TESS_TRY(lay_out(f, f->angle));
         measure(f, &f->angles[f->angle]);
-        TESS_TRY(simulate(f, &f->angles[f->angle]));
+        TESS_TRY(f->is_exact ? sum_up(f, &f->angles[f->angle]) : simulate(f, &f->angles[f->angle]));
     }
     for (int64_t i = 0; i < n_angle * n_angle; i++) {
         expect(f, i / n_angle, i % n_angle);
@@ -455,6 +494,14 @@ static int64_t count_runs(const tess_xp_problem *p)
     return (int64_t)ceil(each / TESS_XP_SPECKLE_RUN);
 }
 
+// Whether pairs of pairs are few enough to go over all of them.
+static bool is_short(const tess_xp_problem *p)
+{
+    const double n = (double)p->data->info.n_frame;
+    const double n_pair = n * (n - 1) / 2;
+    return n_pair * n_pair * (double)p->n_angle <= most_products;
+}
+
 tess_status tess_xp_frames_apply(const tess_xp_engine *engine, tess_xpcs_result *result,
                                  double *stretch)
 {
@@ -466,7 +513,8 @@ tess_status tess_xp_frames_apply(const tess_xp_engine *engine, tess_xpcs_result 
                 .n = p->data->info.n_frame,
                 .k = p->n_param + 2,
                 .m = result->info.n_covariance,
-                .n_run = count_runs(p)};
+                .n_run = count_runs(p),
+                .is_exact = is_short(p)};
     for (int64_t k = 0; k < p->n_param; k++) {
         stretch[k] = 1;
     }

@@ -19,14 +19,25 @@ static double field_at(const tess_xp_grid *grid, const tess_xp_angle *angle, int
     return decay * (power == 4 ? s * s : s);
 }
 
-tess_status tess_xp_speckle_factor(const tess_xp_grid *grid, const tess_xp_angle *angle,
-                                   int32_t power, int64_t n_frame, double *factor)
+void tess_xp_speckle_fields(const tess_xp_grid *grid, const tess_xp_angle *angle, int32_t power,
+                            int64_t n_frame, double *field)
 {
     for (int64_t j = 0; j < n_frame; j++) {
         for (int64_t i = 0; i < j; i++) {
-            factor[j * n_frame + i] = field_at(grid, angle, power, i, j);
+            const double g = field_at(grid, angle, power, i, j);
+            field[j * n_frame + i] = g;
+            field[i * n_frame + j] = g;
         }
-        factor[j * n_frame + j] = 1 + jitter;
+        field[j * n_frame + j] = 1;
+    }
+}
+
+tess_status tess_xp_speckle_factor(const tess_xp_grid *grid, const tess_xp_angle *angle,
+                                   int32_t power, int64_t n_frame, double *factor)
+{
+    tess_xp_speckle_fields(grid, angle, power, n_frame, factor);
+    for (int64_t j = 0; j < n_frame; j++) {
+        factor[j * (n_frame + 1)] += jitter;
     }
     if (!tess_cholesky(factor, n_frame)) {
         TESS_FAIL(TESS_E_NUMERIC,

@@ -26,8 +26,12 @@ typedef struct tess_xp_speckle {
     double weight;       // of each of the others
 } tess_xp_speckle;
 
-// factor [n_frame][n_frame], whose lower half is filled. TESS_E_NUMERIC where the model's matrix is
-// none of correlations.
+// field [n_frame][n_frame]: correlations of a field.
+void tess_xp_speckle_fields(const tess_xp_grid *grid, const tess_xp_angle *angle, int32_t power,
+                            int64_t n_frame, double *field);
+
+// factor [n_frame][n_frame], whose lower half is the root of them. TESS_E_NUMERIC where the model's
+// matrix is none of correlations.
 TESS_MUST_CHECK tess_status tess_xp_speckle_factor(const tess_xp_grid *grid,
                                                    const tess_xp_angle *angle, int32_t power,
                                                    int64_t n_frame, double *factor);
