@@ -114,7 +114,7 @@ class XpcsFit(Xpcs):
 
 
 class Decode(Case):
-    """A part of a day: a step is the likelihood of an eighth of its rows.
+    """A part of a day: a step is the likelihood of all of its rows, by as many chunks as it takes.
 
     Either on a line, 200 places and 64 electrodes of 18,000 spikes that train, 2.4 spikes a row; or
     in a W-maze, 724 places and 22 electrodes of 20,000, 0.62 spikes a row.
@@ -127,16 +127,17 @@ class Decode(Case):
         words = ["decode", "simulate", "day-1d", "--time-bins", n_row, "--position-bins",
                  self.n_place, "--electrodes", self.n_electrode, "--encoding-spikes", self.n_train,
                  "--decoding-spikes", round(self.per_row * n_row)]  # fmt: skip
-        return f"d{self.n_place}-{n_row}.npz", n_row / 8, words
+        return f"d{self.n_place}-{n_row}.npz", n_row, words
 
     def words(self, work):
-        return ["decode", "run", work.path, "--chunks", "8", "-o", "decoded"]
+        return ["decode", "run", work.path, "-o", "decoded"]
 
     def digest(self, folder):
         return digest_files(folder / "decoded")
 
     def steps(self, spans):
-        return [whole(spans, s[1], s[2]) for s in spans if s[0] == "decode.likelihood"]
+        chunks = [whole(spans, s[1], s[2]) for s in spans if s[0] == "decode.likelihood"]
+        return [{key: sum(chunk[key] for chunk in chunks) for key in chunks[0]}]
 
 
 class DecodeMaze(Decode):

@@ -1,5 +1,6 @@
 """Decoding over ranks: the bytes of one process for any number of them, also when resumed."""
 
+import itertools
 import json
 import subprocess
 import time
@@ -46,6 +47,30 @@ def test_ranks_give_the_bytes_of_one(recording, n_rank, threads, words):
     want, got = (json.loads(text) for text in (one.stdout, result.stdout))
     assert got["score"] == want["score"]
     assert got["result"] == want["result"] | {"path": f"r{n_rank}"}
+
+
+def bunched():
+    """Nearly all spikes that are decoded lie in one time bin: some ranks have no row."""
+    data = track()
+    times = data["spike_times"].copy()
+    late = times > 4.2
+    times[late] = np.linspace(5.0001, 5.0099, late.sum())
+    for begin, end in itertools.pairwise(data["spike_offsets"]):
+        times[begin:end] = np.sort(times[begin:end])
+    return data | {"spike_times": times}
+
+
+def test_ranks_without_rows(recording):
+    np.savez(recording.directory / "bunched.npz", **bunched())
+    words = ["decode", "run", "bunched.npz", *ALL, "--threads", "1"]
+    one = recording(*words, "-o", "bunched1", "--json")
+    assert one.returncode == 0, one.stderr
+    result = mpirun(recording, 5, *words, "-o", "bunched5", "--json")
+    assert result.returncode == 0, result.stderr
+    folder = recording.directory
+    assert digests(folder / "bunched5") == digests(folder / "bunched1")
+    want, got = (json.loads(text)["result"] for text in (one.stdout, result.stdout))
+    assert got == want | {"path": "bunched5"}
 
 
 def test_another_number_of_ranks_goes_on(recording):

@@ -3,10 +3,17 @@
 
 #include "base/status.h"
 #include "runtime/budget.h"
+#include "systems/decode/states/engine_ranks.h"
+#include "systems/decode/store/inputs.h"
+
+#include <string.h>
 
 // Chunks long enough that likelihood kernels have work for every electrode, and short enough to
 // stop within seconds.
 static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
+// Ranks that divide a chunk are to have as many rows each as a process alone, up to so many ranks:
+// rank 0 holds all rows, and filters them while the others wait.
+static const int32_t MOST_RANKS = 8;
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(10) << 20;
 
@@ -72,21 +79,6 @@ static uint64_t row_bytes(const tess_de_engine *e, uint64_t n_slot)
     return bytes;
 }
 
-// First spike at or after a time.
-static int64_t spikes_before(const double *times, int64_t n, double time)
-{
-    int64_t low = 0;
-    while (low < n) {
-        const int64_t middle = low + (n - low) / 2;
-        if (times[middle] < time) {
-            low = middle + 1;
-        } else {
-            n = middle;
-        }
-    }
-    return low;
-}
-
 // Spikes of a piece, and bytes of their times and marks.
 static void count_piece(const tess_de_engine *e, const tess_de_piece *piece, int64_t *count,
                         uint64_t *bytes)
@@ -97,9 +89,9 @@ static void count_piece(const tess_de_engine *e, const tess_de_piece *piece, int
     for (int64_t i = 0; i < o->spikes.n_electrode; i++) {
         const int64_t n_spike = o->spikes.n_spike[i];
         const double *times = o->spikes.times[i];
-        const int64_t begin = spikes_before(times, n_spike, o->time[first]);
+        const int64_t begin = tess_de_first_from(times, n_spike, o->time[first]);
         const int64_t stop =
-            end < o->n_time ? spikes_before(times, n_spike, o->time[end]) : n_spike;
+            end < o->n_time ? tess_de_first_from(times, n_spike, o->time[end]) : n_spike;
         const uint64_t n_feature = o->spikes.n_feature ? (uint64_t)o->spikes.n_feature[i] : 0;
         *count += stop > begin ? stop - begin : 0;
         *bytes += stop > begin ? (uint64_t)(stop - begin) * (16 + 8 * n_feature) : 0;
@@ -241,7 +233,10 @@ static int64_t first_rows(const tess_de_engine *e)
     // Of many threads each is to have as many rows as pay.
     const int64_t threads = e->needs.parts ? tess_pool_threads(e->ctx->pool) / 4 : 1;
     const bool is_there = !e->states->shares_host_memory; // it has many threads
-    const uint64_t times = is_there || threads > 4 ? 4 : threads < 1 ? 1 : (uint64_t)threads;
+    const int32_t n_rank = tess_de_is_divided(e) ? tess_comm_size(e->ctx) : 1;
+    const uint64_t ranks = (uint64_t)(n_rank < MOST_RANKS ? n_rank : MOST_RANKS);
+    const uint64_t own = is_there || threads > 4 ? 4 : threads < 1 ? 1 : (uint64_t)threads;
+    const uint64_t times = own > ranks ? own : ranks;
     int64_t rows = (int64_t)(times * CHUNK_BYTES / (width + row_bytes(e, 1)));
     if (e->desc.n_chunk > 0) {
         rows = (e->n_time + e->desc.n_chunk - 1) / e->desc.n_chunk;
@@ -278,7 +273,7 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     }
 }
 
-tess_status tess_de_engine_choose(tess_de_engine *engine)
+static tess_status choose(tess_de_engine *engine)
 {
     const tess_context *ctx = engine->ctx;
     const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
@@ -294,4 +289,32 @@ tess_status tess_de_engine_choose(tess_de_engine *engine)
     }
     const uint64_t base = resident < spare ? resident : spare;
     return choose_beside(engine, base, &least) ? TESS_OK : too_small(engine, base, least);
+}
+
+// Where all ranks have engines their chunks are those of whoever has the least memory left.
+static tess_status agree(tess_de_engine *engine, tess_status status)
+{
+    const int32_t n_rank = tess_comm_size(engine->ctx);
+    int64_t least = engine->chunk_rows;
+    tess_comm_parts parts;
+    TESS_TRY(tess_comm_gather(engine->ctx, (tess_comm_point){"rows of chunks", 0}, status, &least,
+                              sizeof least, &parts));
+    for (int32_t rank = 0; rank < n_rank; rank++) {
+        int64_t rows;
+        memcpy(&rows, parts.data + parts.offset[rank], sizeof rows);
+        least = rows < least ? rows : least;
+    }
+    tess_comm_parts_free(&parts);
+    if (least == engine->chunk_rows) {
+        return TESS_OK;
+    }
+    engine->desc.chunk_rows = least;
+    return choose(engine);
+}
+
+tess_status tess_de_engine_choose(tess_de_engine *engine)
+{
+    const tess_status status = choose(engine);
+    return tess_de_is_divided(engine) && engine->desc.is_for_all_ranks ? agree(engine, status)
+                                                                       : status;
 }

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "runtime/comm.h"
 #include "systems/decode/states/engine_devices.h"
+#include "systems/decode/store/inputs.h"
 
 #include <string.h>
 
@@ -31,28 +32,79 @@ static size_t bytes_of_row(const tess_de_engine *e, int64_t width)
     return (size_t)width * tess_dtype_bytes((tess_dtype)e->desc.detector->dtype);
 }
 
+// Spikes and rows before one of the rows that are decoded, as work: marks of a spike are compared
+// with those of all training spikes, others only choose what is added.
+static double work_before(const tess_de_engine *e, int64_t row)
+{
+    const tess_decode_observation *o = e->desc.observation;
+    const double row_work = o->spikes.n_feature ? 0.125 : 1;
+    const int64_t at = e->sequences.first[0] + row;
+    int64_t n_spike = 0;
+    for (int64_t i = 0; i < o->spikes.n_electrode; i++) {
+        n_spike += at < o->n_time
+                       ? tess_de_first_from(o->spikes.times[i], o->spikes.n_spike[i], o->time[at])
+                       : o->spikes.n_spike[i];
+    }
+    return (double)n_spike + row_work * (double)row;
+}
+
+// This rank's share of the rows: about as much work for each. Every rank finds the same ends,
+// whatever the spikes are. Many sequences are many places to look at: of those rows are counted.
+static tess_comm_range share_of(const tess_de_engine *e, request ask)
+{
+    if (e->sequences.n > 1) {
+        return tess_comm_share_of(e->ctx, ask.count);
+    }
+    const int64_t n_rank = tess_comm_size(e->ctx);
+    const int64_t end = ask.first + ask.count;
+    const double before = work_before(e, ask.first);
+    const double all = work_before(e, end) - before;
+    tess_comm_range own = {ask.first, ask.first};
+    for (int64_t rank = 0; rank <= tess_comm_rank(e->ctx); rank++) {
+        const double wanted = before + all * (double)(rank + 1) / (double)n_rank;
+        int64_t high = end;
+        own.begin = own.end;
+        while (own.end < high && rank + 1 < n_rank) { // the first row not before it
+            const int64_t middle = own.end + (high - own.end) / 2;
+            if (work_before(e, middle) < wanted) {
+                own.end = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    own.end = tess_comm_rank(e->ctx) + 1 == n_rank ? end : own.end;
+    return (tess_comm_range){own.begin - ask.first, own.end - ask.first};
+}
+
+// What a rank tells of its rows.
+typedef struct told {
+    tess_decode_likelihood_report report;
+    int64_t n_row;
+} told;
+
 // This rank's share into rows, with scratch as for tess_de_devices_compute(); then on rank 0, whose
 // share comes first, all of them. Whoever wants a report has that of all.
-static tess_status exchange(tess_de_engine *e, request ask, void *scratch, void *rows,
-                            tess_decode_likelihood_report *report)
+static tess_status exchange(tess_de_engine *e, request ask, tess_comm_range own, void *scratch,
+                            void *rows, tess_decode_likelihood_report *report)
 {
-    const tess_comm_range own = tess_comm_share_of(e->ctx, ask.count);
     const size_t row_bytes = bytes_of_row(e, e->desc.detector->info.n_ll);
     const bool is_first = tess_comm_is_first(e->ctx);
-    tess_decode_likelihood_report add = {.struct_size = sizeof add};
+    told add = {.report = {.struct_size = sizeof add.report}, .n_row = own.end - own.begin};
+    const size_t own_bytes = (size_t)add.n_row * row_bytes;
     const tess_comm_point at = {"likelihood of rows", (uint64_t)ask.first};
     const tess_status status =
-        tess_de_devices_compute(e, ask.first + own.begin, own.end - own.begin, &add, scratch, rows);
+        tess_de_devices_compute(e, ask.first + own.begin, add.n_row, &add.report, scratch, rows);
     tess_comm_parts parts;
     TESS_TRY(tess_comm_gather(e->ctx, at, status, &add, sizeof add, &parts));
-    const int64_t n_rank = tess_comm_size(e->ctx);
-    for (int64_t rank = 0; report && rank < n_rank && rank < ask.count; rank++) {
+    for (int32_t rank = 0; report && rank < tess_comm_size(e->ctx); rank++) {
         memcpy(&add, parts.data + parts.offset[rank], sizeof add);
-        tess_de_add_report(&add, report);
+        if (add.n_row > 0) {
+            tess_de_add_report(&add.report, report);
+        }
     }
     tess_comm_parts_free(&parts);
-    return tess_comm_gather_first(e->ctx, at, TESS_OK, rows,
-                                  (size_t)(own.end - own.begin) * row_bytes, is_first ? rows : NULL,
+    return tess_comm_gather_first(e->ctx, at, TESS_OK, rows, own_bytes, is_first ? rows : NULL,
                                   (size_t)ask.count * row_bytes);
 }
 
@@ -70,7 +122,7 @@ tess_status tess_de_ranks_likelihood(tess_de_engine *e, int64_t first, int64_t c
             (long long)ask.count, (long long)ask.first, (long long)count, (long long)first);
         status = tess_comm_agree(e->ctx, ASK, other);
     } else if (status == TESS_OK) {
-        status = exchange(e, ask, scratch, ll, report);
+        status = exchange(e, ask, share_of(e, ask), scratch, ll, report);
     }
     if (status == TESS_OK && e->desc.is_for_all_ranks) {
         const tess_comm_point at = {"likelihood for all", (uint64_t)first};
@@ -93,14 +145,14 @@ static void *room_for(tess_de_engine *e, room *r, size_t bytes)
 
 static tess_status serve_one(tess_de_engine *e, request ask, room *r)
 {
-    const tess_comm_range own = tess_comm_share_of(e->ctx, ask.count);
+    const tess_comm_range own = share_of(e, ask);
     const size_t bytes =
         (size_t)(own.end - own.begin + 1) * bytes_of_row(e, e->desc.detector->info.n_ll);
     unsigned char *memory = room_for(e, r, 2 * bytes);
     if (!memory) { // what it is for is not reached then
         return tess_comm_agree(e->ctx, (tess_comm_point){"no memory for rows", 0}, TESS_E_MEMORY);
     }
-    return exchange(e, ask, memory, memory + bytes, NULL);
+    return exchange(e, ask, own, memory, memory + bytes, NULL);
 }
 
 static tess_status serve_all(tess_context *ctx, tess_de_engine *e, tess_status status, room *r)
