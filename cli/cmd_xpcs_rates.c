@@ -29,7 +29,7 @@ static int take_knots(const cli *c, rates_job *j)
     }
     errno = 0;
     j->config.n_knot = strtoll(text, &end, 10);
-    return end == text || *end || errno
+    return end == text || *end || errno || j->config.n_knot == 0
                ? cli_usage_error(c, "--knots: '%s' is not a whole number, 4 to 100", text)
                : 0;
 }

@@ -212,7 +212,8 @@ static const opt_def joint_options[] = {
 };
 
 static const opt_def rates_options[] = {
-    TEXT("knots", xpcs.knots, "N", "knots of each rate, 4 to 100 (default 20)"),
+    TEXT("knots", xpcs.knots, "N",
+         "knots of each rate, 4 to 100 (default 20, or one per frame where those are fewer)"),
     CHOICE("shape", xpcs.shape, "smooth|monotone",
            "any smooth curve (default), or one that only falls or only rises"),
     CHOICE("spacing", xpcs.spacing, "auto|log|linear",

@@ -23,7 +23,7 @@ typedef struct tess_xpcs_rates_config {
     int32_t shape;     /* tess_xpcs_rates_shape */
     int32_t spacing;   /* tess_xpcs_rates_spacing */
     int32_t reserved;  /* 0 */
-    int64_t n_knot;    /* 4 to 100: 20 */
+    int64_t n_knot;    /* 4 to 100 and no more than frames; 0: 20, fewer where frames are fewer */
     double smoothness; /* weight of squared second differences; 0: by marginal likelihood */
 } tess_xpcs_rates_config;
 

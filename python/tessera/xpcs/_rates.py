@@ -175,7 +175,7 @@ def fit_rates(
     data: Data | PathLike | Mapping[str, Any],
     config: ConfigLike = None,
     *,
-    knots: int = 20,
+    knots: int | None = None,
     shape: Literal["smooth", "monotone"] = "smooth",
     spacing: Literal["auto", "log", "linear"] = "auto",
     smoothness: float | None = None,
@@ -200,8 +200,9 @@ def fit_rates(
         As in :func:`fit`.
     config : path, dict, Settings or ConfigManager, optional
         The original's configuration, or a dict of the options below. Keywords win over it.
-    knots : int, default 20
-        Knots of each rate, 4 to 100 and no more than frames.
+    knots : int, optional
+        Knots of each rate, 4 to 100 and no more than frames; by default 20, or as many as there are
+        frames.
     shape : {'smooth', 'monotone'}
         Any smooth curve, or one that only falls or only rises, as the power law does.
     spacing : {'auto', 'log', 'linear'}
