@@ -17,7 +17,7 @@ static double *doubles(int64_t n)
     return block;
 }
 
-enum { LINE, BLOBS, W_MAZE, BOX, TRACK };
+enum { LINE, BLOBS, W_MAZE, BOX, TRACK, FINE_LINE };
 
 // Which cells of a grid of n[0] x n[1] x n[2] belong to the shape.
 static uint8_t *mask_of(int shape, const int64_t *n, int64_t n_bin, uint64_t *random)
@@ -26,7 +26,7 @@ static uint8_t *mask_of(int shape, const int64_t *n, int64_t n_bin, uint64_t *ra
     assert_non_null(mask);
     for (int64_t b = 0; b < n_bin; b++) {
         const int64_t x = b / n[1], y = b % n[1];
-        if (shape == LINE) {
+        if (shape == LINE || shape == FINE_LINE) {
             mask[b] = b % 19 != 7 && b != 1;
         } else if (shape == W_MAZE) {
             const int arm = y < 4 || (y > 26 && y < 30) || y > n[1] - 4;
@@ -44,8 +44,8 @@ static tess_decode_environment *new_env(tess_context *ctx, int shape, uint64_t *
     static const int64_t edges[] = {0, 1, 1, 2, 1, 3};
     static const double spacing = 7;
     static const double ranges[][6] = {
-        {0, 82}, {0, 42, 0, 30}, {0, 116, 0, 110}, {0, 12, 0, 10, 0, 18}};
-    static const int64_t dims[] = {1, 2, 2, 3, 2};
+        {0, 82}, {0, 42, 0, 30}, {0, 116, 0, 110}, {0, 12, 0, 10, 0, 18}, {0}, {0, 60}};
+    static const int64_t dims[] = {1, 2, 2, 3, 2, 1};
     tess_decode_environment_config config;
     tess_decode_environment_config_init(&config, sizeof config);
     tess_decode_track track;
@@ -63,6 +63,7 @@ static tess_decode_environment *new_env(tess_context *ctx, int shape, uint64_t *
         return env;
     }
     config.position_range = ranges[shape];
+    config.place_bin_size = shape == FINE_LINE ? 0.2 : config.place_bin_size;
     config.infer_track_interior = 0;
     assert_ok(tess_decode_environment_create(ctx, &config, NULL, 0, dims[shape], &env));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);
@@ -108,6 +109,7 @@ typedef struct recipe {
 static const recipe recipes[] = {
     {"line, continuous and fragmented, silent", {LINE, LINE}, 33, "00s", "wuduudddd", 0},
     {"line with a mean", {LINE, LINE}, 33, "0", "f", 0},
+    {"line of many bins", {FINE_LINE, FINE_LINE}, 17, "00", "wuuf", 0},
     {"plane with holes", {BLOBS, BLOBS}, 33, "00", "wuuu", 0},
     {"plane with a mean, transitions that vary", {BLOBS, BLOBS}, 33, "s00", "ddddfudff", 1},
     {"W maze", {W_MAZE, W_MAZE}, 5, "00", "wuuu", 0},

@@ -65,8 +65,8 @@ static tess_status supports(const tess_device *device, const tess_de_hmm *hmm)
     if (!hmm) {
         return TESS_OK;
     }
-    const tess_stage_decode_hmm_filter filter = {.model = &hmm->model};
-    const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->model};
+    const tess_stage_decode_hmm_filter filter = {.model = &hmm->plain};
+    const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->plain};
     TESS_TRY(device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_FILTER, &filter));
     return device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_SMOOTH, &smooth);
 }

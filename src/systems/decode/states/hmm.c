@@ -81,12 +81,17 @@ static tess_status link_states(tess_context *ctx, tess_de_hmm *hmm, const tess_d
         }
     }
     tess_de_operator *op = &hmm->operators[hmm->model.n_operator];
+    tess_de_operator *plain = op + n_state * n_state;
     const tess_decode_environment_info *info = tess_decode_environment_get_info(from);
     if (movement->kind == TESS_DECODE_RANDOM_WALK && from == to && !info->is_track &&
         !movement->use_manifold) {
-        TESS_TRY(tess_de_operator_of_walk(&hmm->blocks, info, movement, hmm->is_exact, op));
+        TESS_TRY(tess_de_operator_of_walk(&hmm->blocks, info, movement, hmm->is_exact, plain));
     } else {
-        TESS_TRY(operator_of_any(ctx, hmm, movement, from, to, op));
+        TESS_TRY(operator_of_any(ctx, hmm, movement, from, to, plain));
+    }
+    *op = *plain;
+    if (plain->forward.scatter && !hmm->is_exact) {
+        TESS_TRY(tess_de_operator_by_nodes(&hmm->blocks, info, movement, plain, op));
     }
     *link = hmm->model.n_operator++;
     return TESS_OK;
@@ -118,12 +123,13 @@ static int are_alike(const tess_hmm_operator *a, const tess_hmm_operator *b)
     return alike;
 }
 
-// Gives every operator its place in the scratch.
-static void place_cells(tess_de_hmm *hmm)
+// Takes a model's operators, those from `first` on, and gives each its place in the scratch.
+static void place_cells(tess_de_hmm *hmm, int64_t first, tess_hmm_model *m)
 {
-    tess_hmm_model *m = &hmm->model;
     int64_t at = tess_hmm_cells_at(m->n_bin, m->n_ll, m->n_state);
-    for (int32_t k = 0; k < m->n_operator; k++) {
+    m->forward = hmm->forward + first;
+    m->backward = hmm->backward + first;
+    for (int64_t k = first; k < first + m->n_operator; k++) {
         tess_hmm_operator *directions[2] = {&hmm->forward[k], &hmm->backward[k]};
         hmm->forward[k] = hmm->operators[k].forward;
         hmm->backward[k] = hmm->operators[k].backward;
@@ -149,9 +155,9 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
     hmm->link = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->link, "states");
     hmm->enters_evenly = tess_blocks_alloc(blocks, n_state, 1, "states");
     hmm->leaves_evenly = tess_blocks_alloc(blocks, n_state, 1, "states");
-    hmm->operators = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->operators, "states");
-    hmm->forward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
-    hmm->backward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
+    hmm->operators = tess_blocks_alloc(blocks, 2 * n_pair, sizeof *hmm->operators, "states");
+    hmm->forward = tess_blocks_alloc(blocks, 2 * n_pair, sizeof *hmm->forward, "states");
+    hmm->backward = tess_blocks_alloc(blocks, 2 * n_pair, sizeof *hmm->backward, "states");
     hmm->there = tess_blocks_alloc(blocks, 1, sizeof *hmm->there, "states");
     hmm->misses = tess_blocks_alloc(blocks, 2, sizeof *hmm->misses, "states");
     if (!hmm->there || !hmm->misses || !hmm->first || !hmm->ll_first || !hmm->link ||
@@ -169,16 +175,16 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
                                   .ll_first = hmm->ll_first,
                                   .link = hmm->link,
                                   .enters_evenly = hmm->enters_evenly,
-                                  .leaves_evenly = hmm->leaves_evenly,
-                                  .forward = hmm->forward,
-                                  .backward = hmm->backward};
+                                  .leaves_evenly = hmm->leaves_evenly};
     for (int32_t i = 0; i < n_state; i++) {
         for (int32_t j = 0; j < n_state; j++) {
             TESS_TRY(link_states(ctx, hmm, desc, i, j));
         }
     }
     mark_even(hmm);
-    place_cells(hmm);
+    hmm->plain = hmm->model;
+    place_cells(hmm, 0, &hmm->model);
+    place_cells(hmm, n_pair, &hmm->plain);
     return TESS_OK;
 }
 
@@ -232,8 +238,8 @@ static const int64_t VALUES_THAT_PAY = 2 << 20;
 tess_device *tess_de_rows_device(tess_context *ctx, const tess_de_hmm *hmm, int64_t n_row)
 {
     tess_device *device = ctx->device;
-    const tess_stage_decode_hmm_filter filter = {.model = &hmm->model};
-    const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->model};
+    const tess_stage_decode_hmm_filter filter = {.model = &hmm->plain};
+    const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->plain};
     if (!device->shares_host_memory && n_row >= VALUES_THAT_PAY / hmm->model.n_bin &&
         device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_FILTER, &filter) ==
             TESS_OK &&

@@ -12,14 +12,15 @@ struct tess_de_hmm_there;
 struct tess_de_hmm {
     tess_blocks blocks;
     int is_exact;
-    tess_hmm_model model; // points to what follows
+    tess_hmm_model model; // what the CPU steps with; points to what follows
+    tess_hmm_model plain; // every movement bin by bin: of paths, and of other devices
     int64_t *first;
     int64_t *ll_first;
     int32_t *link;
     uint8_t *enters_evenly;
     uint8_t *leaves_evenly;
-    tess_de_operator *operators;
-    tess_hmm_operator *forward;
+    tess_de_operator *operators; // [2][n_state * n_state] as model has them, and plain ones
+    tess_hmm_operator *forward;  // likewise
     tess_hmm_operator *backward;
     _Atomic(struct tess_de_hmm_there *) *there; // on a device, if it was used last: hmm_there.h
     _Atomic int64_t *misses; // [2] forward, backward: guesses that were wrong, hmm_parts.h

@@ -115,7 +115,7 @@ tess_status tess_de_hmm_there_take(tess_context *ctx, tess_device *device, const
         return TESS_OK;
     }
     tess_de_hmm_there_free(there);
-    return tess_de_hmm_there_make(ctx, device, &hmm->model, out);
+    return tess_de_hmm_there_make(ctx, device, &hmm->plain, out);
 }
 
 void tess_de_hmm_there_put(const tess_de_hmm *hmm, tess_de_hmm_there *there)

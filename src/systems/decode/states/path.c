@@ -51,7 +51,7 @@ static tess_status take_operator_logs(tess_blocks *blocks, tess_hmm_operator *op
 // The model with the logarithms of everything that is multiplied.
 static tess_status take_logs(tess_de_path *p, const tess_de_hmm *hmm)
 {
-    const tess_hmm_model *m = &hmm->model;
+    const tess_hmm_model *m = &hmm->plain;
     tess_blocks *blocks = &p->blocks;
     p->model = *m;
     p->forward = tess_blocks_copy(blocks, m->forward, m->n_operator, sizeof *p->forward, WHAT);
@@ -110,7 +110,7 @@ const tess_hmm_model *tess_de_path_model(const tess_de_path *path)
 
 size_t tess_de_path_bytes(const tess_de_hmm *hmm)
 {
-    const tess_hmm_model *m = &hmm->model;
+    const tess_hmm_model *m = &hmm->plain;
     int64_t n = m->n_scratch + m->n_bin + (int64_t)ROWS_AT_ONCE * m->n_state * m->n_state;
     for (int32_t k = 0; k < m->n_operator; k++) {
         n += m->forward[k].n_table + m->backward[k].n_table + 2 * (m->forward[k].n_in + m->n_bin);

@@ -29,4 +29,12 @@ TESS_MUST_CHECK tess_status tess_de_operator_of_walk(tess_blocks *blocks,
                                                      const tess_decode_movement *movement,
                                                      int is_exact, tess_de_operator *out);
 
+// The same walk, which is not exact, by way of nodes where that is cheaper: sums to 1e-12 of
+// themselves, and not of tables whose logarithms could be added (transition_nodes.c).
+TESS_MUST_CHECK tess_status tess_de_operator_by_nodes(tess_blocks *blocks,
+                                                      const tess_decode_environment_info *env,
+                                                      const tess_decode_movement *movement,
+                                                      const tess_de_operator *walk,
+                                                      tess_de_operator *out);
+
 #endif

@@ -277,8 +277,7 @@ static tess_status choose(walk_build *build, tess_blocks *temporary, grid_plan *
     return TESS_OK;
 }
 
-// Bins that lie side by side in the grid too. runs has room for one per bin.
-static int64_t find_runs(const int32_t *cells, int64_t n, tess_tile_run *runs)
+int64_t tess_de_grid_runs(const int32_t *cells, int64_t n, tess_tile_run *runs)
 {
     int64_t n_run = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -324,7 +323,7 @@ static tess_status compile(walk_build *build, const grid_plan *plan, tess_blocks
         return TESS_E_MEMORY;
     }
     make_passes(plan, grid, &work, n, &tiles, first);
-    const int64_t n_run = find_runs(index, n, runs);
+    const int64_t n_run = tess_de_grid_runs(index, n, runs);
     memcpy(by_cell, runs, (size_t)n_run * sizeof *runs);
     qsort(by_cell, (size_t)n_run, sizeof *runs, compare_cells);
     *op = (tess_hmm_operator){.n_in = n,

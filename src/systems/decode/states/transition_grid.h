@@ -63,6 +63,13 @@ typedef struct grid_pass {
     grid_way *ways; // room for n_cell + 2 of them
 } grid_pass;
 
+// What a tile costs, in quarters of a cycle or so.
+int64_t tess_de_tile_cost(const tess_tile_sum *tile);
+
+// Bins that lie side by side among the cells too, in the order of bins; runs has room for one per
+// bin. Returns how many.
+int64_t tess_de_grid_runs(const int32_t *cells, int64_t n, tess_tile_run *runs);
+
 // Tiles that give every wanted cell its sum over the cells held, in a pass along the last axis...
 void tess_de_grid_along(const grid_pass *pass, grid_tiles *tiles);
 // ... or along another one.

@@ -43,7 +43,7 @@ static int64_t most(int64_t a, int64_t b)
 
 // Quarters of a cycle, as cores do that start four operations a cycle and end a product four cycles
 // later: a term loads its columns, spreads a weight for every row, and multiplies.
-static int64_t cost_of(const tess_tile_sum *tile)
+int64_t tess_de_tile_cost(const tess_tile_sum *tile)
 {
     enum { TILE = 80, BLOCK = 60, LATENCY = 16 };
     const int64_t rows = tile->n_row;
@@ -62,7 +62,7 @@ static void add_tile(grid_tiles *tiles, const tess_tile_sum *tile)
         tiles->tiles[tiles->n] = *tile;
     }
     tiles->n++;
-    tiles->cost += cost_of(tile);
+    tiles->cost += tess_de_tile_cost(tile);
 }
 
 // Rows of cells, step apart, that a pass is cut up over.
