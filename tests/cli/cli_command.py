@@ -1,6 +1,7 @@
 """The command under test, for tests and fixtures alike."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,31 @@ class Command:
         """The environment of a fault; fault.report has the counts."""
         base = self.environment | {"ASAN_OPTIONS": "detect_leaks=0"}
         return injector.environment(BINARY, self.directory / "fault.report", base, **fault)
+
+    def counted(self, *words, **fault):
+        """Calls, faults and renames of a run that has to end well."""
+        result = self(*words, environment=self.faulty(**fault))
+        assert result.returncode == 0, result.stderr
+        return self.counts()
+
+    def counts(self):
+        """Those of the last run that had a fault."""
+        found = injector.counts(self.directory / "fault.report")
+        (self.directory / "fault.report").unlink(missing_ok=True)
+        return found
+
+    def held(self, *words, environment=None, **fault):
+        """A run that has stopped itself at a call; SIGCONT lets it go on."""
+        process = self.popen(
+            *words,
+            environment=(environment or {}) | self.faulty(signal=signal.SIGSTOP, **fault),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        injector.wait_until_stopped(process)
+        (self.directory / "fault.report").unlink()
+        return process
 
     def popen(self, *words, **keywords):
         environment = self.environment | keywords.pop("environment", {})

@@ -1,59 +1,53 @@
 """Ctrl-C, SIGTERM, resume and checkpoints."""
 
 import json
+import re
 import signal
 import subprocess
-import time
 
 import pytest
 
-# Half a gigabyte in Fortran order takes about a second, however fast the processor is.
-LARGE = 2048
-SLOW = ["autoreject", "ptp", "big.npy"]
-KEPT = [*SLOW, "-o", "peak to peak.npy", "--checkpoint", "work", "--checkpoint-every", "0"]
+# Every epoch is a read of its own: a signal comes at the fiftieth, in the seventh tile.
+N_EPOCH = 128
+PTP = ["autoreject", "ptp", "big.npy"]
+KEPT = [*PTP, "-o", "peak to peak.npy", "--tile-epochs", "8", "--checkpoint", "work",
+        "--checkpoint-every", "0"]
+MIDDLE = {"kind": "read", "at": 50, "after": "big.npy"}
 
 
 def stop_while_running(tessera, number, *words):
-    """Starts, waits for the first progress line, sends the signal."""
-    process = tessera.popen(
-        *words, "--progress=json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    lines = []
-    for line in process.stderr:
-        lines.append(line)
-        if line.startswith("{") and json.loads(line)["done"] > 0:
-            break
-    sent = time.monotonic()
-    process.send_signal(number)
-    stdout, rest = process.communicate(timeout=20)
-    messages = [line for line in lines + rest.splitlines(True) if not line.startswith("{")]
-    return process.returncode, stdout, messages, time.monotonic() - sent
+    """Exit code, output and messages of a run that gets a signal in its middle."""
+    fault = tessera.faulty(signal=number, **MIDDLE)
+    result = tessera(*words, "--progress=json", environment=fault)
+    assert tessera.counts()[1] == 1, "the signal did not come"
+    lines = result.stderr.splitlines(True)
+    return result.returncode, result.stdout, [line for line in lines if not line.startswith("{")]
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stop_without_checkpoint(tessera, tmp_path, big, number, code):
-    big(LARGE, fortran_order=True)
-    words = [*SLOW, "-o", "p.npy", "--tile-epochs=16"]
-    returncode, stdout, messages, seconds = stop_while_running(tessera, number, *words)
+    big(N_EPOCH)
+    words = [*PTP, "-o", "p.npy", "--tile-epochs=8"]
+    returncode, stdout, messages = stop_while_running(tessera, number, *words)
     assert returncode == code
     assert stdout == ""
     assert messages[-1] == (
         "tessera: nothing was kept; with --checkpoint DIR a run can be continued\n"
     )
-    assert messages[-2].startswith("tessera: stopped on request after ")
-    assert messages[-2].endswith(f" of {LARGE}\n")
+    stopped = re.fullmatch(rf"tessera: stopped on request after (\d+) of {N_EPOCH}\n", messages[-2])
+    assert int(stopped[1]) <= 50 + 8, "it goes on with the tile that it reads, and no further"
     assert [path.name for path in tmp_path.iterdir()] == ["big.npy"]
-    assert seconds < 2
 
 
 def test_stop_and_resume_gives_the_same_bytes(tessera, tmp_path, big):
-    big(LARGE, fortran_order=True)
-    returncode, _, messages, _ = stop_while_running(tessera, signal.SIGINT, *KEPT)
+    big(N_EPOCH)
+    returncode, _, messages = stop_while_running(tessera, signal.SIGINT, *KEPT)
     assert returncode == 130
     prefix = "tessera: to continue, run: "
     assert messages[-1] == (
         f"{prefix}{tessera.binary} autoreject ptp big.npy "
-        "-o 'peak to peak.npy' --checkpoint work --checkpoint-every 0 --progress=json --resume\n"
+        "-o 'peak to peak.npy' --tile-epochs 8 --checkpoint work --checkpoint-every 0 "
+        "--progress=json --resume\n"
     )
     assert not (tmp_path / "peak to peak.npy").exists()
 
@@ -74,7 +68,7 @@ def test_stop_and_resume_gives_the_same_bytes(tessera, tmp_path, big):
 
 
 def test_checkpoint_is_described_and_guarded(tessera, tmp_path, big):
-    big(LARGE, fortran_order=True)
+    big(N_EPOCH)
     assert stop_while_running(tessera, signal.SIGINT, *KEPT)[0] == 130
 
     other = tessera(*KEPT, "--resume", "--nonfinite", "error")
@@ -98,27 +92,20 @@ def test_checkpoint_is_described_and_guarded(tessera, tmp_path, big):
 
 
 def test_second_signal_stops_at_once(tessera, big):
-    big(LARGE, fortran_order=True)
-    words = [*SLOW, f"--tile-epochs={LARGE}"]  # one tile: the first signal alone has to wait
-    process = tessera.popen(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=5)
-    assert process.returncode == 143
+    big(N_EPOCH)
+    words = [*PTP, f"--tile-epochs={N_EPOCH}"]  # one tile: the first signal alone has to wait
+    fault = tessera.faulty(mode="signals", signal=(signal.SIGINT, signal.SIGTERM), **MIDDLE)
+    result = tessera(*words, environment=fault)
+    assert tessera.counts()[1] == 2
+    assert result.returncode == 143
+    assert "stopped on request" not in result.stderr
 
 
-def test_a_repeated_term_is_one_order(tessera, tmp_path, big):
+def test_a_repeated_term_is_one_order(tessera, big):
     """A batch system tells all processes of a job, and srun or the script tells them again."""
-    big(LARGE, fortran_order=True)
-    words = [*KEPT, f"--tile-epochs={LARGE // 2}", "--progress=json"]
-    process = tessera.popen(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stderr.readline()
-    time.sleep(0.2)
-    for _ in range(3):
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.02)
-    _, messages = process.communicate(timeout=20)
-    assert process.returncode == 143
-    assert "to continue, run" in messages
+    big(N_EPOCH)
+    fault = tessera.faulty(mode="signals", signal=signal.SIGTERM, **MIDDLE)
+    result = tessera(*KEPT, environment=fault)
+    assert tessera.counts()[1] > 2
+    assert result.returncode == 143
+    assert "to continue, run" in result.stderr

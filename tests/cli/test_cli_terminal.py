@@ -4,9 +4,12 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
+import time
 
 import numpy as np
+from cli_command import injector
 
 
 def in_terminal(tessera, *words, environment=None):
@@ -19,6 +22,10 @@ def in_terminal(tessera, *words, environment=None):
         environment={"TERM": "xterm"} | (environment or {}),
     )
     os.close(follower)
+    if environment and "TESS_FAULT_SIGNAL" in environment:
+        injector.wait_until_stopped(process)
+        time.sleep(0.2)  # a bar is drawn when a tenth of a second is over
+        process.send_signal(signal.SIGCONT)
     chunks = []
     while True:
         try:
@@ -28,23 +35,25 @@ def in_terminal(tessera, *words, environment=None):
         if not chunk:
             break
         chunks.append(chunk)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     os.close(leader)
     assert process.returncode == 0
     return b"".join(chunks).decode()
 
 
-# Small tiles of a file in Fortran order: half a second, long enough to be watched anywhere.
+# A run that waits for a moment in its middle is watched on the fastest machine.
 WATCHED = ["autoreject", "ptp", "big.npy", "--tile-epochs=8"]
 N_WATCHED = 128
+MIDDLE = {"kind": "read", "at": 50, "after": "big.npy"}
 
 
 BAR = r"autoreject\.ptp \[#*\.*\] +\d+ %  [\d.]+ GB/s  ETA \d:\d\d  [\d.]+ [KM]iB"
 
 
 def test_bar_on_a_terminal_only(tessera, big):
-    big(N_WATCHED, fortran_order=True)
-    shown = in_terminal(tessera, *WATCHED)
+    big(N_WATCHED)
+    held = tessera.faulty(signal=signal.SIGSTOP, **MIDDLE)
+    shown = in_terminal(tessera, *WATCHED, environment=held)
     bars = [part.split("\033[K")[0] for part in shown.split("\r") if " %  " in part]
     assert bars
     for line in bars:
@@ -55,7 +64,7 @@ def test_bar_on_a_terminal_only(tessera, big):
 
 
 def test_bar_is_silenced(tessera, big):
-    big(N_WATCHED, fortran_order=True)
+    big(N_WATCHED)
     for extra, environment in [
         (["--no-progress"], {}),
         (["--progress=none"], {}),
@@ -63,7 +72,8 @@ def test_bar_is_silenced(tessera, big):
         ([], {"TESSERA_PROGRESS": "none"}),
         ([], {"TERM": "dumb"}),
     ]:
-        shown = in_terminal(tessera, *WATCHED, *extra, environment=environment)
+        held = tessera.faulty(signal=signal.SIGSTOP, **MIDDLE)
+        shown = in_terminal(tessera, *WATCHED, *extra, environment=environment | held)
         assert "ETA" not in shown, (extra, environment)
 
 
@@ -75,7 +85,7 @@ def test_no_colour(tessera, epochs):
 
 
 def test_progress_as_json_lines(tessera, big):
-    big(N_WATCHED, fortran_order=True)
+    big(N_WATCHED)
     result = tessera(*WATCHED, "--progress=json")
     states = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
     assert states[-1]["done"] == states[-1]["total"] == N_WATCHED
@@ -125,20 +135,20 @@ def test_reader_that_goes_away_is_silent(tessera):
     result = in_shell(tessera, '"$0" help --all | head -1; echo "${PIPESTATUS[0]}"')
     assert result.stdout.splitlines()[-1] in ("141", "0")  # 0: everything fitted into the pipe
     assert result.stderr == ""
-    result = in_shell(
-        tessera, 'set -o pipefail; (sleep 0.2; "$0" help --all) | (exec <&-; sleep 0.4)'
-    )
+    write = 'until [ -e closed ]; do sleep 0.01; done; "$0" help --all'
+    result = in_shell(tessera, f"set -o pipefail; ({write}) | (exec <&-; : >closed)")
     assert (result.returncode, result.stderr) == (141, "")
 
 
 def test_reader_that_goes_away_during_a_run_leaves_nothing_behind(tessera, big, tmp_path):
-    big(4 * N_WATCHED, fortran_order=True)
-    words = " ".join(WATCHED)
-    result = in_shell(
-        tessera, f'set -o pipefail; "$0" {words} -o p.npy --progress=json 2>&1 | head -2 > seen'
-    )
-    assert (result.returncode, result.stderr) == (141, "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npy", "seen"]
+    big(N_WATCHED)
+    process = tessera.held(*WATCHED, "-o", "p.npy", "--progress=json", **MIDDLE)
+    process.stderr.close()
+    process.stdout.close()
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(timeout=300) == 141
+    (tmp_path / "fault.report").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["big.npy"]
 
 
 def test_decimal_comma_locales_change_nothing(tessera, epochs):

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 
 import pytest
 from cli_command import BINARY
@@ -78,18 +77,16 @@ def test_the_same_file_twice_is_refused(tessera, runs):
     assert "the same data" in result.stderr
 
 
-def test_a_stopped_run_goes_on(tmp_path, runs):
-    words = [BINARY, "xpcs", "joint", *runs, "--qs", "all", *MODE, "--power", "D0", "--sigma",
-             "0.01", "-q"]
-    subprocess.run([*words, "-o", "whole"], cwd=tmp_path, check=True)
-    run = subprocess.Popen([*words, "-o", "out", "--checkpoint", "work"], cwd=tmp_path,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(0.15)
-    run.send_signal(signal.SIGTERM)
-    assert run.wait(60) in (0, 143)
-    if run.returncode:
-        subprocess.run([*words, "-o", "out", "--checkpoint", "work", "--resume"], cwd=tmp_path,
-                       check=True)
+def test_a_stopped_run_goes_on(tessera, tmp_path, runs):
+    words = ["xpcs", "joint", *runs, "--qs", "all", *MODE, "--power", "D0", "--sigma", "0.01", "-q"]
+    assert tessera(*words, "-o", "whole").returncode == 0
+    kept = [*words, "-o", "out", "--checkpoint", "work"]
+    fault = tessera.faulty(kind="rename", signal=signal.SIGTERM, at=2, after="lock")
+    stopped = tessera(*kept, "--checkpoint-every", "0", environment=fault)
+    assert stopped.returncode == 143, stopped.stderr
+    assert list((tmp_path / "work").glob("*.ckpt"))
+    again = tessera(*kept, "--resume")
+    assert again.returncode == 0, again.stderr
     whole, found = (json.loads((tmp_path / name / "joint.json").read_text())
                     for name in ("whole", "out"))
     assert found["members"] == whole["members"]

@@ -11,8 +11,9 @@
 //                      TESS_FAULT_SIGNAL comes (signal; signals: before all later ones, too), or
 //                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes),
 //                      replace (by TESS_FAULT_FILE.new)
-//   TESS_FAULT_SIGNAL  its number; the thread that makes the call gets it, and has handled it (or
-//                      the process has stopped) when the call is made
+//   TESS_FAULT_SIGNAL  its number, or two: of the first one, and of those before later calls; the
+//                      thread that makes the call gets it, and has handled it (or the process has
+//                      stopped) when the call is made
 //   TESS_FAULT_FILE    what is changed
 //   TESS_FAULT_AFTER   the end of a path: calls count once a file of that name was opened
 //   TESS_FAULT_REPORT  file that receives "<calls> <faults> <renames>", the last of any kind
@@ -85,7 +86,7 @@ static const char *const mode_names[MODE_COUNT] = {"once",    "from", "short", "
 static fault_kind wanted_kind;
 static long wanted_at;
 static int wanted_error;
-static int wanted_signal;
+static int wanted_signals[2];
 static fault_mode wanted_mode;
 static const char *armed_after;
 static atomic_bool is_armed;
@@ -147,7 +148,10 @@ __attribute__((constructor)) static void begin(void)
     }
     wanted_at = atol(setting("TESS_FAULT_AT"));
     wanted_error = error_number(setting("TESS_FAULT_ERROR"));
-    wanted_signal = atoi(setting("TESS_FAULT_SIGNAL"));
+    const char *numbers = setting("TESS_FAULT_SIGNAL");
+    const char *second = strchr(numbers, ',');
+    wanted_signals[0] = atoi(numbers);
+    wanted_signals[1] = second ? atoi(second + 1) : wanted_signals[0];
     for (int i = 0; i < MODE_COUNT; i++) {
         if (strcmp(mode, mode_names[i]) == 0) {
             wanted_mode = (fault_mode)i;
@@ -229,7 +233,8 @@ static bool is_hit(fault_kind kind)
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
     }
     if (wanted_mode == MODE_SIGNAL || wanted_mode == MODE_SIGNALS) {
-        syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), wanted_signal);
+        syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid),
+                wanted_signals[number > wanted_at]);
         return false;
     }
     if (wanted_mode >= MODE_CUT) {

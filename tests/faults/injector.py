@@ -16,7 +16,8 @@ def environment(binary, report, base, **fault):
     Path(report).unlink(missing_ok=True)
     found = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
     if "signal" in fault:
-        found["TESS_FAULT_SIGNAL"] = str(int(fault["signal"]))
+        numbers = fault["signal"] if isinstance(fault["signal"], tuple) else (fault["signal"],)
+        found["TESS_FAULT_SIGNAL"] = ",".join(str(int(number)) for number in numbers)
         found.setdefault("TESS_FAULT_MODE", "signal")
     found |= {"LD_PRELOAD": str(library), "TESS_FAULT_REPORT": str(report)}
     if b"__asan_init" in Path(binary).read_bytes():
