@@ -77,16 +77,11 @@ def epochs(tmp_path):
 
 @pytest.fixture
 def big(tmp_path):
-    """big(n): a file of n epochs of 256 KB, mostly holes, each with one sample of its own.
+    """big(n): a file of n epochs of 256 KB, mostly holes, each with one sample of its own."""
 
-    In Fortran order every sample of an epoch lies elsewhere: reading such a file takes long.
-    """
-
-    def make(n_epoch, fortran_order=False):
+    def make(n_epoch):
         path = tmp_path / "big.npy"
-        x = np.lib.format.open_memmap(
-            path, "w+", np.float32, (n_epoch, 64, 1000), fortran_order=fortran_order
-        )
+        x = np.lib.format.open_memmap(path, "w+", np.float32, (n_epoch, 64, 1000))
         for epoch in range(n_epoch):
             x[epoch, epoch % 64, epoch % 1000] = epoch + 1
         del x
