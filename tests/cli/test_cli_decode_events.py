@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -23,11 +24,11 @@ def folder(tessera_at, tmp_path_factory):
     return tessera, path
 
 
-def run(folder, *words, shuffles=9, out="e.csv"):
+def run(folder, *words, shuffles=9, out="e.csv", environment=None):
     tessera, _ = folder
     return tessera(
         *("decode", "events", "rec.npz", "--model-file", "model.npz", "--shuffles", str(shuffles)),
-        *OPTIONS, "-o", out, "--overwrite", *map(str, words),
+        *OPTIONS, "-o", out, "--overwrite", *map(str, words), environment=environment or {},
     )
 
 
@@ -279,13 +280,15 @@ def test_tables_say_what_they_are_of(folder, h5py):
 
 def test_a_time_limit_that_never_helps_is_no_reason_to_try_again(folder, h5py):
     write(h5py, folder[1], ".csv", GOOD)
-    words = ["--intervals", "iv.csv", "--checkpoint", "work", "--time-limit", "0.5"]
-    first = run(folder, *words, shuffles=1_000_000)
+    words = ["--intervals", "iv.csv", "--checkpoint", "work", "--time-limit", "3600"]
+    # The alarm comes as soon as the folder is in use, however fast the machine is.
+    alarm = {"kind": "any", "signal": signal.SIGALRM, "at": 1, "after": "lock"}
+    first = run(folder, *words, environment=folder[0].faulty(**alarm))
     assert first.returncode == 75, first.stderr
     assert "the time limit was reached" in first.stderr
-    again = run(folder, *words, "--resume", shuffles=1_000_000)
+    again = run(folder, *words, "--resume", environment=folder[0].faulty(**alarm))
     assert again.returncode == 2, again.stderr
-    assert "--time-limit 0.5: the next piece of work was not done by then" in again.stderr
+    assert "--time-limit 3600: the next piece of work was not done by then" in again.stderr
 
 
 def test_tables_are_known_for_what_they_are(folder, h5py):
