@@ -2,14 +2,14 @@
 
 import itertools
 import json
-import subprocess
-import time
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from decode_recordings import track
-from test_cli_mpi import command, environment, mpirun, pytestmark  # noqa: F401
+from test_cli_mpi import hold, mpirun, pytestmark  # noqa: F401
 
 RUN = ["decode", "run", "rec.npz"]
 ALL = ["--want", "filter,predictive-posterior,log-likelihood,path"]
@@ -77,14 +77,12 @@ def test_another_number_of_ranks_goes_on(recording):
     """Three ranks are stopped as soon as something is kept; two go on."""
     words = [*RUN, *ALL, "--chunks", "200", "--threads", "1", "--checkpoint", "work", "--resume",
              "-o", "stopped"]
-    often = ["--checkpoint-every", "0"]
-    with subprocess.Popen(command(3, *words, *often), cwd=recording.directory, text=True,
-                          env=environment(recording), stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE) as job:
-        while job.poll() is None and not any(recording.directory.glob("work/*.ckpt")):
-            time.sleep(0.002)
+    job, ranks = hold(recording, 3, *words, "--checkpoint-every", "0", kind="rename", at=4,
+                      after="lock")
+    with job:
         job.terminate()
-        job.communicate(timeout=30)
+        os.kill(ranks[0], signal.SIGCONT)
+        job.communicate(timeout=300)
     assert job.returncode != 0
     assert any(recording.directory.glob("work/*.ckpt"))
     result = mpirun(recording, 2, *words)

@@ -9,14 +9,13 @@ import itertools
 import os
 import signal
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from decode_recordings import track
-from test_cli_mpi import contents, mpirun, pytestmark, ranks_of, start  # noqa: F401
+from test_cli_mpi import contents, hold, mpirun, pytestmark  # noqa: F401
 from test_cli_mpi_study import digests
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
@@ -127,17 +126,14 @@ def test_the_bytes_of_one_process(inputs, name, n_rank, threads):
 
 
 def kill_one(inputs, line, own, words):
-    """A rank of three, as soon as there is something to go on from."""
-    with start(inputs, 3, *words) as job:
-        end = time.monotonic() + 60
-        while not any(inputs.directory.glob(line.kept.format(own))):
-            assert job.poll() is None, job.stderr.read()
-            assert time.monotonic() < end
-            time.sleep(0.001)
-        os.kill(ranks_of(job, 3)[2], signal.SIGKILL)
-        begin = time.monotonic()
-        _, errors = job.communicate(timeout=60)
-        assert time.monotonic() - begin < 10
+    """A rank of three, when there is something to go on from: before the third rename."""
+    after = "lock" if line.checkpoint else ""
+    job, ranks = hold(inputs, 3, *words, kind="rename", at=3, after=after)
+    with job:
+        assert any(inputs.directory.glob(line.kept.format(own)))
+        os.kill(ranks[2], signal.SIGKILL)
+        os.kill(ranks[0], signal.SIGCONT)
+        _, errors = job.communicate(timeout=300)
         assert job.returncode == 137, errors
 
 
