@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -586,29 +585,10 @@ def test_a_file_over_its_limit_is_no_signal(tessera, epochs, tmp_path):
 @pytest.mark.parametrize("command", [n for n in FULL if COMMANDS[n]["is_long"]])
 def test_usr1_asks_for_a_checkpoint_and_ends_nothing(command, inputs):
     words = [*command.split(), *LINES[command], *forced(command), "-q"]
-    n_sent = 0
-    for _ in range(20):  # a run may be over before this one gets a turn
-        with inputs.popen(*words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True) as process:
-            while process.poll() is None:
-                if catches(process.pid, signal.SIGUSR1):
-                    process.send_signal(signal.SIGUSR1)
-                    n_sent += 1
-                    time.sleep(0.02)
-            assert process.returncode == 0, process.stderr.read()
-        if n_sent:
-            return
-    pytest.fail("the signal has no handler")
-
-
-def catches(pid, number):
-    """Tell whether a process has a handler for a signal yet."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return False
-    caught = next((w.split()[1] for w in lines if w.startswith("SigCgt")), "0")
-    return bool(int(caught, 16) >> (number - 1) & 1)
+    fault = {"kind": "any", "signal": signal.SIGUSR1, "mode": "signals", "at": 1}
+    result, _, n_sent = injected(inputs, fault | {"after": "lock"}, *words)
+    assert result.returncode == 0, result.stderr
+    assert n_sent > 0
 
 
 @pytest.mark.parametrize("command", [n for n in FULL if COMMANDS[n]["is_long"] and
