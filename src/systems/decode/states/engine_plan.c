@@ -291,7 +291,8 @@ static tess_status choose(tess_de_engine *engine)
     return choose_beside(engine, base, &least) ? TESS_OK : too_small(engine, base, least);
 }
 
-// Where all ranks have engines their chunks are those of whoever has the least memory left.
+// Where all ranks have engines, and nobody said how many chunks, they are those of whoever has the
+// least memory left.
 static tess_status agree(tess_de_engine *engine, tess_status status)
 {
     const int32_t n_rank = tess_comm_size(engine->ctx);
@@ -315,6 +316,6 @@ static tess_status agree(tess_de_engine *engine, tess_status status)
 tess_status tess_de_engine_choose(tess_de_engine *engine)
 {
     const tess_status status = choose(engine);
-    return tess_de_is_divided(engine) && engine->desc.is_for_all_ranks ? agree(engine, status)
-                                                                       : status;
+    const bool is_open = engine->desc.n_chunk == 0 && engine->desc.is_for_all_ranks;
+    return is_open && tess_de_is_divided(engine) ? agree(engine, status) : status;
 }
