@@ -48,7 +48,8 @@ typedef struct batch_job {
     char work[PATH_MAX]; // folder of the checkpoints
     int keeps;           // the command can be stopped and goes on
     uint64_t mem_bytes;
-    int64_t seconds; // of the time limit
+    int64_t seconds;       // of the time limit
+    int64_t gpus_per_node; // of a list that the ranks of a machine divide; 0: by task
 } batch_job;
 
 // Appends a word; whether it takes the task's value. Failure shows in no_memory.

@@ -19,8 +19,10 @@ static void print_machines(FILE *file, const batch_job *job)
         fprintf(file, ":mpiprocs=%lld", (long long)n_rank);
     }
     fprintf(file, ":mem=%llumb", (unsigned long long)(job->mem_bytes >> 20) * (uint64_t)n_rank);
-    if (own->gpus_per_task > 0) {
-        fprintf(file, ":ngpus=%lld", (long long)(n_rank * own->gpus_per_task));
+    if (own->gpus_per_task > 0 || job->gpus_per_node > 0) {
+        fprintf(
+            file, ":ngpus=%lld",
+            (long long)(job->gpus_per_node > 0 ? job->gpus_per_node : n_rank * own->gpus_per_task));
     }
     fputs(n_chunk > 1 && own->nodes > 0 ? "\n#PBS -l place=scatter\n" : "\n", file);
 }

@@ -40,6 +40,9 @@ static void print_head(FILE *file, const batch_job *job)
     if (job->config.gpus_per_task > 0) {
         fprintf(file, "#SBATCH --gpus-per-task=%lld\n", (long long)job->config.gpus_per_task);
     }
+    if (job->gpus_per_node > 0) { // by task each rank would see its own alone, as cuda:0
+        fprintf(file, "#SBATCH --gpus-per-node=%lld\n", (long long)job->gpus_per_node);
+    }
     if (own->partition) {
         fprintf(file, "#SBATCH --partition=%s\n", own->partition);
     }

@@ -205,7 +205,10 @@ static int take_machine(batch_job *job)
                                (long long)*cpus, (long long)run.threads);
     }
     *cpus = *cpus > 0 ? *cpus : run.threads > 0 ? run.threads : 4;
-    if (job->config.gpus_per_task == 0) {
+    if (job->config.gpus_per_task == 0 && job->config.ntasks > 1 && v->device &&
+        strchr(v->device, ',')) {
+        job->gpus_per_node = count_gpus(v->device);
+    } else if (job->config.gpus_per_task == 0) {
         job->config.gpus_per_task = count_gpus(v->device);
     }
     return 0;

@@ -104,9 +104,11 @@ int ranks_leave(cli *c, int code)
 int ranks_finish(int code)
 {
     if (code != 0 && rank > 0 && !has_met) {
-        // If rank 0 failed alike the launcher ends this process before it says it again.
-        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-        say_hushed();
+        // If rank 0 failed alike the launcher ends this process before it says it again, on a busy
+        // machine after a while. Told to end it has nothing to say.
+        if (nanosleep(&(struct timespec){.tv_sec = 3}, NULL) == 0) {
+            say_hushed();
+        }
     }
     return code;
 }

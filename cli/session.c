@@ -197,8 +197,11 @@ static int take_scratch(const cli *c)
     if (!(c->command->groups & CLI_RUN) || (!c->values.scratch && (!folder || !folder[0]))) {
         return 0;
     }
-    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
+    if (stat(folder, &info) != 0) {
         return console_fail(73, "%s '%s': there is no such folder; create it", by, folder);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return console_fail(73, "%s '%s': is a file; name a folder", by, folder);
     }
     if (access(folder, W_OK | X_OK) != 0) {
         return console_fail(73, "%s '%s': cannot write there: %s", by, folder, strerror(errno));

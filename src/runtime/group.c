@@ -113,9 +113,14 @@ static tess_status read_list(tess_context *ctx, const char *list, names *out)
         return name_all(ctx, out);
     }
     for (const char *at = list;; at++) {
-        const size_t length = strcspn(at, ",");
-        TESS_TRY(add_name(list, at, length, out));
-        at += length;
+        const size_t whole = strcspn(at, ",");
+        const size_t before = strspn(at, " "); // as people write lists
+        size_t end = whole;
+        while (end > before && at[end - 1] == ' ') {
+            end--;
+        }
+        TESS_TRY(add_name(list, at + before, end > before ? end - before : 0, out));
+        at += whole;
         if (*at == '\0') {
             return TESS_OK;
         }

@@ -111,6 +111,16 @@ def test_gpus_are_as_many_as_the_device_needs(tessera, run_file, device, n):
     assert "--gpus-per-task=8" in script(tessera, "slurm", "--gpus-per-task", "8", *words)
 
 
+def test_ranks_of_a_machine_divide_the_gpus_of_a_list(tessera, run_file):
+    words = ["--mem", "1G", "--ntasks", "4", "--nodes", "2", *FIT, "--device", "cuda:0,cuda:1"]
+    found = [line for line in directives(script(tessera, "slurm", *words)) if "gpus" in line]
+    assert found == ["--gpus-per-node=2"]
+    assert directives(script(tessera, "pbs", *words))[1].endswith(":ngpus=2")
+    found = directives(script(tessera, "slurm", "--gpus-per-task", "1", *words))
+    assert "--gpus-per-task=1" in found
+    assert "--gpus-per-node=2" not in found
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_memory_follows_the_plan(tessera, tmp_path, system):
     """Larger tiles ask for more, and a limit of that much gives the same plan."""

@@ -214,6 +214,9 @@ def test_errors_of_all_are_said_once(data):
     result = mpirun(data, 3, "xpcs", "fit", "none.txc2", "-o", "x")
     assert result.returncode == 66
     assert result.stderr.count("none.txc2") == 1
+    result = mpirun(data, 3, *FIT, "--no-such-option")
+    assert result.returncode == 2
+    assert result.stderr.count("--no-such-option") == 1
 
 
 def test_what_cannot_work_together_says_so(data):

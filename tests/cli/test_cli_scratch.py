@@ -41,7 +41,8 @@ def test_what_goes_there(data, name):
     assert os.listdir(data.directory / "room") == []
 
 
-@pytest.mark.parametrize(("folder", "says"), [("none", "no such folder"), ("d.npz", "no such")])
+@pytest.mark.parametrize(("folder", "says"), [("none", "no such folder"),
+                                              ("d.npz", "is a file; name a folder")])
 def test_a_folder_that_is_none(data, folder, says):
     result = data(*DECODE, "-o", "refused", "--scratch", folder)
     assert (result.returncode, says in result.stderr) == (73, True), result.stderr

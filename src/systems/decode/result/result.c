@@ -485,7 +485,8 @@ static tess_status name_folder(const tess_de_result *r, int overwrite)
         return tess_file_rename(r->work_path, r->path, 1);
     }
     if (!overwrite) {
-        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", r->path);
+        TESS_FAIL(TESS_E_EXISTS,
+                  "%s: exists already; pass --overwrite (overwrite=True) to replace it", r->path);
     }
     TESS_TRY(tess_de_result_check_folder(r->path));
     if (renameat2(AT_FDCWD, r->work_path, AT_FDCWD, r->path, RENAME_EXCHANGE) != 0) {

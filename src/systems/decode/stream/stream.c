@@ -411,7 +411,8 @@ static tess_status look_at_result(tess_de_stream_run *run)
     }
     const bool is_there = access(run->result.path, F_OK) == 0;
     if (is_there && !run->config.overwrite) {
-        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
+        TESS_FAIL(TESS_E_EXISTS,
+                  "%s: exists already; pass --overwrite (overwrite=True) to replace it",
                   run->result.path);
     }
     return is_there && run->result.is_folder ? tess_de_result_check_folder(run->result.path)
