@@ -116,15 +116,18 @@ static void predictions_have_peak_to_peaks_too(void **state)
     int64_t channels[32];
     tess_ar_store_request request = request_of(&d, channels, UINT64_MAX);
     double weights[8 * 8];
-    uint64_t s = 9;
+    uint64_t s = 9, least_bytes = 0;
     for (int i = 0; i < 64; i++) {
         weights[i] = i % 9 == 0 ? 0 : ar_uniform(&s) - 0.3;
     }
     request.leave_one_out = weights;
+    request.keeps_predictions = true;
     tess_ar_store store;
     assert_ok(tess_ar_store_create(ctx, &request, &store));
+    assert_non_null(store.predicted);
     for (int64_t e = 0; e < d.n_epoch; e++) {
         for (int64_t c = 0; c < 8; c++) {
+            const double *kept = store.predicted + (e * 8 + c) * TESS_AR_TILE;
             double low = 0;
             double high = 0;
             for (int64_t t = 0; t < d.n_time; t++) {
@@ -134,11 +137,20 @@ static void predictions_have_peak_to_peaks_too(void **state)
                 }
                 low = t == 0 || y < low ? y : low;
                 high = t == 0 || y > high ? y : high;
+                const int64_t at = t / TESS_AR_TILE * (int64_t)store.tile_items + t % TESS_AR_TILE;
+                assert_true(fabs(kept[at] - y) <= 1e-13 * 1e-4);
             }
             const double got = store.delta_augmented[e * 8 + c];
             assert_true(fabs(got - (high - low)) <= 1e-13 * (high - low));
+            // Behind the last of 40 samples
+            assert_true(kept[2 * store.tile_items + 8] == 0);
         }
     }
+    tess_ar_store_close(&store);
+    assert_ok(tess_ar_store_sizes(&request, &request.memory_bytes, &least_bytes));
+    request.memory_bytes *= 2; // with the peak-to-peaks too few for both
+    assert_ok(tess_ar_store_create(ctx, &request, &store));
+    assert_true(store.scratch_fd < 0 && !store.predicted);
     tess_ar_store_close(&store);
     ar_data_free(&d);
     tess_context_destroy(ctx);

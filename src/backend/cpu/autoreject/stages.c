@@ -2,6 +2,7 @@
 
 #include "stage/autoreject.h"
 #include "stage/autoreject_global.h"
+#include "stage/autoreject_intake.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
 #include "stage/autoreject_ransac.h"
@@ -22,6 +23,8 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_autoreject_map},
     {TESS_STAGE_AUTOREJECT_INTAKE, "autoreject.intake", sizeof(tess_stage_autoreject_intake),
      tess_cpu_autoreject_intake},
+    {TESS_STAGE_AUTOREJECT_INTAKE_KEPT, "autoreject.intake_kept",
+     sizeof(tess_stage_autoreject_intake_kept), tess_cpu_autoreject_intake_kept},
     {TESS_STAGE_AUTOREJECT_CURVE, "autoreject.curve", sizeof(tess_stage_autoreject_curve),
      tess_cpu_autoreject_curve},
     {TESS_STAGE_AUTOREJECT_RANSAC, "autoreject.ransac", sizeof(tess_stage_autoreject_ransac),

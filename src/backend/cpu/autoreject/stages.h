@@ -15,6 +15,8 @@ TESS_MUST_CHECK tess_status tess_cpu_autoreject_dots(tess_backend_device *device
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_map(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_intake(tess_backend_device *device,
                                                        const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_intake_kept(tess_backend_device *device,
+                                                            const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_curve(tess_backend_device *device,
                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_ransac(tess_backend_device *device,

@@ -128,6 +128,11 @@ static bool is_resumed(const fit *f)
     return f->work.is_found && f->found.mark.group == f->group;
 }
 
+static bool has_thresholds(const fit *f)
+{
+    return is_resumed(f) && f->found.mark.phase == TESS_AR_FIT_LOCAL;
+}
+
 static tess_status open_store(fit *f)
 {
     const tess_ar_group *group = &f->setup.groups[f->group];
@@ -139,6 +144,8 @@ static tess_status open_store(fit *f)
                                            .channels = group->channels,
                                            .n_chan = group->n_chan,
                                            .leave_one_out = f->leave_one_out,
+                                           .keeps_predictions =
+                                               f->plan.keeps_predictions && !has_thresholds(f),
                                            .folder = is_kept ? f->work.folder : NULL,
                                            .memory_bytes = f->plan.store_bytes,
                                            .kept_path = is_kept ? path : NULL};
@@ -204,7 +211,7 @@ static tess_status take_thresholds(fit *f, const tess_ar_threshold_result *resul
 static tess_status find_thresholds(fit *f)
 {
     f->phase = TESS_AR_FIT_THRESHOLDS;
-    if (is_resumed(f) && f->found.mark.phase == TESS_AR_FIT_LOCAL) {
+    if (has_thresholds(f)) {
         return tess_ar_fit_state_restore(&f->found, &f->work.found, f->group, false);
     }
     const tess_autoreject_fit_config *config = &f->setup.config;
@@ -327,6 +334,7 @@ static tess_status fit_group(fit *f)
     tess_ar_note_samples(&f->setup, f->group, f->store.delta, f->model);
     begin_ns = tess_now_ns();
     TESS_TRY(find_thresholds(f));
+    tess_ar_store_drop_predictions(&f->store);
     add_seconds(f, THRESHOLDS, begin_ns);
     if (!f->setup.thresholds_only) {
         if (!is_resumed(f) && tess_work_is_due(&f->work, true)) {

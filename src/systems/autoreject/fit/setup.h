@@ -38,12 +38,13 @@ bool tess_ar_setup_is_augmented(const tess_ar_setup *setup, const tess_ar_group 
 
 // How a group is held within the memory limit.
 typedef struct tess_ar_memory_plan {
-    bool is_file;          // the rearranged samples lie in a scratch file
-    uint64_t sample_bytes; // of them
-    uint64_t store_bytes;  // what the store may hold, buffers of its pass included
-    uint64_t search_bytes; // what a search may hold beside it
-    uint64_t least_bytes;  // the smallest limit that would do
-    uint64_t used_bytes;   // what is expected to be held at most
+    bool is_file;           // the rearranged samples lie in a scratch file
+    bool keeps_predictions; // of every channel from the others: as many bytes again
+    uint64_t sample_bytes;  // of the samples
+    uint64_t store_bytes;   // what the store may hold, buffers of its pass included
+    uint64_t search_bytes;  // what a search may hold beside it
+    uint64_t least_bytes;   // the smallest limit that would do
+    uint64_t used_bytes;    // what is expected to be held at most
 } tess_ar_memory_plan;
 
 // TESS_E_LIMIT naming the smallest limit.

@@ -126,6 +126,27 @@ static bool fits_device(const tess_ar_store *store)
     return is_apart(store) && all_bytes <= tess_device_left(store->device) / 3 * 2;
 }
 
+// The predictions where they fit beside the tiles and a pass.
+static tess_status take_memory(tess_ar_store *store, const tess_ar_store_request *request,
+                               uint64_t bytes, uint64_t *rest)
+{
+    tess_heap *heap = &store->ctx->heap;
+    store->tiles = tess_heap_alloc(heap, bytes, TESS_TAG_TILE, "rearranged samples");
+    if (!store->tiles) {
+        return TESS_E_MEMORY;
+    }
+    *rest -= bytes;
+    if (request->leave_one_out && request->keeps_predictions && !is_apart(store) && *rest > bytes &&
+        *rest - bytes >= tess_ar_pass_bytes(request, 1, false)) {
+        store->predicted = tess_heap_alloc(heap, bytes, TESS_TAG_TILE, "predicted samples");
+        if (!store->predicted) {
+            return TESS_E_MEMORY;
+        }
+        *rest -= bytes;
+    }
+    return TESS_OK;
+}
+
 static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request *request)
 {
     TESS_TRY(alloc_delta(store, request->leave_one_out != NULL));
@@ -136,11 +157,10 @@ static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request
         return tess_ar_store_device_pass(store, request);
     }
     const uint64_t delta = (request->leave_one_out ? 2 : 1) * delta_bytes(store);
-    const uint64_t rest = request->memory_bytes > delta ? request->memory_bytes - delta : 0;
+    uint64_t rest = request->memory_bytes > delta ? request->memory_bytes - delta : 0;
     if (rest > all_bytes && rest - all_bytes >= tess_ar_pass_bytes(request, 1, false)) {
-        store->tiles =
-            tess_heap_alloc(&store->ctx->heap, all_bytes, TESS_TAG_TILE, "rearranged samples");
-        return store->tiles ? tess_ar_store_pass(store, request, rest - all_bytes) : TESS_E_MEMORY;
+        TESS_TRY(take_memory(store, request, all_bytes, &rest));
+        return tess_ar_store_pass(store, request, rest);
     }
     if (rest < least_beside(store, request)) {
         TESS_FAIL(TESS_E_LIMIT,
@@ -192,11 +212,19 @@ tess_status tess_ar_store_reopen(tess_context *ctx, const tess_ar_store_request 
     return status;
 }
 
+void tess_ar_store_drop_predictions(tess_ar_store *store)
+{
+    const uint64_t bytes = (uint64_t)store->n_tile * tile_bytes(store);
+    tess_heap_free(&store->ctx->heap, store->predicted, bytes, TESS_TAG_TILE);
+    store->predicted = NULL;
+}
+
 void tess_ar_store_close(tess_ar_store *store)
 {
     if (!store->ctx) {
         return;
     }
+    tess_ar_store_drop_predictions(store);
     tess_ar_sent_close(&store->sent); // before what it is sent from
     tess_heap *heap = &store->ctx->heap;
     const int64_t n_held = store->scratch_fd >= 0 ? store->n_held : store->n_tile;

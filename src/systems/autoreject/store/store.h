@@ -26,6 +26,7 @@ typedef struct tess_ar_store {
     int64_t n_tile;
     double *delta;           // [n_epoch][n_chan] peak-to-peak
     double *delta_augmented; // [n_epoch][n_chan] of every channel predicted from the others; NULL
+    double *predicted;       // tiles of these predictions, all of them; NULL: not kept
     double *tiles;           // all of them, or room for n_held of the file's
     uint64_t tile_items;     // n_epoch * n_chan * TESS_AR_TILE
     int64_t tile_now;        // the first of those asked for last; -1: none yet
@@ -44,6 +45,7 @@ typedef struct tess_ar_store_request {
     const int64_t *channels; // [n_chan] of the epochs
     int64_t n_chan;
     const double *leave_one_out; // R [n_chan][n_chan]; NULL: no augmented peak-to-peak
+    bool keeps_predictions;      // if memory_bytes has room for as many bytes as the tiles take
     const char *folder;          // where a scratch file goes; NULL: the directory for temporaries
     uint64_t memory_bytes;       // what the store may hold in memory, buffers of the pass included
     const char *kept_path; // a scratch file gets this name, is on the disk after create() and stays
@@ -64,6 +66,8 @@ TESS_MUST_CHECK tess_status tess_ar_store_reopen(tess_context *ctx,
                                                  const tess_ar_store_request *request,
                                                  tess_ar_store *out);
 void tess_ar_store_close(tess_ar_store *store);
+// Gives back the memory of kept predictions.
+void tess_ar_store_drop_predictions(tess_ar_store *store);
 
 // How the tiles lie, for those who watch.
 static inline tess_strategy tess_ar_store_strategy(const tess_ar_store *store)

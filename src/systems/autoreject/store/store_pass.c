@@ -5,7 +5,7 @@
 #include "runtime/pipeline.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
-#include "stage/autoreject_local.h"
+#include "stage/autoreject_intake.h"
 
 // Blocks of epochs: in memory they should stay in the cache while they are worked on; in a file
 // every tile gets one piece of each, which should be long. Where threads read for themselves, a
@@ -16,6 +16,8 @@ enum {
     DIRECT_BLOCK_BYTES = 16 << 20,
     MAX_SLOT = 3
 };
+// Memory is touched so many blocks of large pages at a time, by the smallest pages there are.
+enum { PAGES_BYTES = 2 << 20, PAGE_BYTES = 4 << 10, TOUCHED = 16 };
 
 typedef struct pass {
     tess_context *ctx;
@@ -119,7 +121,8 @@ static tess_status compute_block(void *self, int64_t block, int32_t slot)
     const int64_t count = block_count(p, block);
     const double *w = p->request->leave_one_out;
     direct_read from = {.p = p, .first = first};
-    const tess_stage_autoreject_intake args = {
+    tess_stage_autoreject_intake_kept args;
+    args.intake = (tess_stage_autoreject_intake){
         .x = p->samples[slot],
         .read = read_direct,
         .self = &from,
@@ -134,7 +137,11 @@ static tess_status compute_block(void *self, int64_t block, int32_t slot)
         .n_time = s->n_time,
         .tile_stride = p->pieces[slot] ? count * s->n_chan * TESS_AR_TILE : (int64_t)s->tile_items};
     tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.intake");
-    TESS_TRY(tess_stage_run_on_host(s->ctx, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
+    args.predicted = s->predicted ? s->predicted + first * s->n_chan * TESS_AR_TILE : NULL;
+    TESS_TRY(args.predicted ? tess_stage_run_on_host(s->ctx, TESS_STAGE_AUTOREJECT_INTAKE_KEPT,
+                                                     &args, sizeof args)
+                            : tess_stage_run_on_host(s->ctx, TESS_STAGE_AUTOREJECT_INTAKE,
+                                                     &args.intake, sizeof args.intake));
     const double items = (double)(count * p->epoch_items);
     tess_span_end(&span, 2 * items * sizeof(double), w ? 2 * items * (double)s->n_chan : 0);
     return TESS_OK;
@@ -168,6 +175,30 @@ static tess_status poll(void *self, int64_t block)
     return tess_watch_poll(&p->progress, block * p->block_epochs, p->store->n_epoch);
 }
 
+static tess_status touch_block(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    for (char *at = (char *)arg + block * PAGES_BYTES, *end = at + PAGES_BYTES; at < end;
+         at += PAGE_BYTES) {
+        *(volatile char *)at = 0;
+    }
+    return TESS_OK;
+}
+
+// The first epochs touch all tiles: what the system does for pages that are new would all happen
+// during the first block, too long without a look at cancel.
+static tess_status touch(pass *p, double *tiles)
+{
+    const int64_t n_block =
+        p->store->n_tile * (int64_t)(p->store->tile_items * sizeof *tiles) / PAGES_BYTES;
+    for (int64_t i = 0; tiles && i < n_block; i += TOUCHED) {
+        TESS_TRY(poll(p, 0));
+        TESS_TRY(tess_parallel_for(p->ctx->pool, least(n_block - i, TOUCHED), touch_block,
+                                   (char *)tiles + i * PAGES_BYTES));
+    }
+    return TESS_OK;
+}
+
 static tess_status run_direct(pass *p)
 {
     for (int64_t block = 0; block * p->block_epochs < p->store->n_epoch; block++) {
@@ -187,6 +218,8 @@ static tess_status run(pass *p)
                               .compute = compute_block,
                               .write = write_block,
                               .poll = poll};
+    TESS_TRY(touch(p, p->store->tiles));
+    TESS_TRY(touch(p, p->store->predicted));
     TESS_TRY(p->is_direct ? run_direct(p) : tess_pipeline_run(&pipeline));
     TESS_TRY(tess_ar_store_check_finite(p->store, p->request));
     return tess_watch_poll(&p->progress, n_epoch, n_epoch);

@@ -58,7 +58,7 @@ static tess_status choose_groups(ar_search *search)
     const uint64_t n_split = (uint64_t)request->n_split;
     const uint64_t curve = (uint64_t)(search->n_train + search->n_word) * sizeof(double);
     const uint64_t mark = (uint64_t)search->n_row;
-    const uint64_t channel = request->leave_one_out
+    const uint64_t channel = request->leave_one_out && !search->store->predicted
                                  ? (uint64_t)search->store->n_epoch * TESS_AR_TILE * sizeof(double)
                                  : 0;
     const uint64_t fixed = fixed_bytes(search);
@@ -120,7 +120,8 @@ static tess_status take_memory(ar_search *search)
     const size_t n_curve = chan_group * (size_t)search->split_group;
     const size_t n_disturbed = (size_t)(search->n_chan * AR_N_REPLICATE * search->n_point);
     const size_t n_augmented =
-        search->request->leave_one_out && !tess_ar_search_is_apart(search)
+        search->request->leave_one_out && !search->store->predicted &&
+                !tess_ar_search_is_apart(search)
             ? chan_group * (size_t)search->batch * (size_t)search->store->n_epoch * TESS_AR_TILE
             : 0;
     const size_t bytes[] = {n_item * sizeof *search->order,

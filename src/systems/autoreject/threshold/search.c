@@ -114,8 +114,8 @@ static tess_status augment_tiles(const ar_pass *pass, const double *tiles, int64
 }
 
 // The curves of a few channels of the pass.
-static tess_status curve_tiles(const ar_pass *pass, const double *tiles, int64_t n_tile,
-                               int64_t first, int64_t n_chan)
+static tess_status curve_tiles(const ar_pass *pass, const double *tiles, const double *predicted,
+                               int64_t n_tile, int64_t first, int64_t n_chan)
 {
     const ar_search *search = pass->search;
     const tess_ar_store *store = search->store;
@@ -140,8 +140,8 @@ static tess_status curve_tiles(const ar_pass *pass, const double *tiles, int64_t
         args.augmented_stride_tile = store->n_epoch * TESS_AR_TILE;
         args.augmented_stride_chan = n_tile * args.augmented_stride_tile;
         args.augmented = search->augmented + first * args.augmented_stride_chan;
-    } else if (search->request->augment_with_copy) {
-        args.augmented = args.x;
+    } else if (predicted) {
+        args.augmented = predicted + (pass->first_chan + first) * TESS_AR_TILE;
         args.augmented_stride_tile = args.stride_tile;
         args.augmented_stride_epoch = args.stride_epoch;
         args.augmented_stride_chan = args.stride_chan;
@@ -168,13 +168,18 @@ static tess_status pass_tiles(const ar_pass *pass, int64_t k, int64_t n_tile)
     if (search->augmented) {
         TESS_TRY(augment_tiles(pass, tiles, n_tile));
     }
+    const tess_ar_store *store = search->store;
+    const double *predicted = search->request->augment_with_copy ? tiles
+                              : store->predicted
+                                  ? store->predicted + (uint64_t)k * store->tile_items
+                                  : NULL;
     const int64_t fit = CALL_ITEMS / (n_tile * search->n_row * pass->n_split);
     const int64_t n_thread = search->ctx->n_thread;
     const int64_t step = fit > n_thread ? fit / n_thread * n_thread : n_thread;
     for (int64_t first = 0; first < pass->n_chan; first += step) {
         TESS_TRY(tess_context_check_cancel(search->ctx));
         const int64_t left = pass->n_chan - first;
-        TESS_TRY(curve_tiles(pass, tiles, n_tile, first, left < step ? left : step));
+        TESS_TRY(curve_tiles(pass, tiles, predicted, n_tile, first, left < step ? left : step));
     }
     return TESS_OK;
 }
