@@ -131,7 +131,9 @@ typedef struct tess_kde_model {
     const tess_kde_electrode *electrodes_there; // the same, reachable by the device
     const int32_t *place_of_bin; // [n_bin] where the grid's bins name it; NULL: not asked for
     tess_kde_grid grid;
-    tess_kde_nodes nodes; // of a device that has TESS_STAGE_DECODE_KDE_NODES; the grid has depth
+    tess_kde_nodes nodes; // of a device that has TESS_STAGE_DECODE_KDE_NODES; the grid has depth.
+                          // The host's: n_dim 0, on a line axes from nodes to bins and from cells
+                          // to nodes, or none (kde_line.c)
     double mark_reach;    // scaled marks (f32) beyond this are computed in f64
 } tess_kde_model;
 

@@ -159,6 +159,38 @@ static void fast_agrees_in_the_plane(void **state)
     }
 }
 
+// Whether moments go to the bins by way of nodes.
+static bool has_nodes(const tess_decode_encoding *encoding)
+{
+    const kde_model *kde = encoding->model;
+    return kde->stage.nodes.axes[1].table != NULL;
+}
+
+static void fast_agrees_on_lines_of_many_bins(void **state)
+{
+    (void)state;
+    static const double stds[] = {1.5, 6, 25};
+    for (size_t k = 0; k < ARRAY_LEN(stds) * n_round(); k++) {
+        shape s = plain();
+        s.bin_size = 0.15;
+        s.n_sample = FULL.n_sample;
+        s.position_std = stds[k % 3];
+        s.floor = FLOORS[(k + k / 3) % 3];
+        s.floor_nats = k == 1 ? 30 : s.floor_nats;
+        s.n_feature = k % 2 ? 4 : 7;
+        s.has_outliers = true;
+        s.has_weights = k % 3 == 2;
+        seed = 80 + k;
+        reference ref = new_reference(&s);
+        tess_decode_encoding *fast = encode(ctx, &ref.r, TESS_DECODE_FAST, 0);
+        assert_true(has_nodes(fast));
+        tess_decode_encoding_destroy(fast);
+        check_mode(&ref, TESS_DECODE_FAST, 0, "many bins");
+        check_mode(&ref, TESS_DECODE_BOUNDED, k % 2 ? 1e-3 : 1e-6, "many bins, bounded");
+        free_reference(&ref);
+    }
+}
+
 // Sums run along one axis first, whichever is cheaper.
 static void fast_agrees_either_way_round(void **state)
 {
@@ -331,17 +363,20 @@ static void tiles_and_threads_do_not_show(void **state)
     (void)state;
     tess_context *other = unit_context(3, 0);
     const int first = unit_is_quick() ? 1 : 0;
-    for (int k = first; k < 6; k += 1 + 2 * first) { // 1 and 4: fast in the plane, exact on a line
+    // 1, 4 and 7: fast in the plane, exact on a line, by nodes on a line
+    for (int k = first; k < 8; k += 1 + 2 * first) {
         shape s = plain();
-        s.n_dim = 1 + k % 2;
-        s.length = k % 2 ? 60 : 150;
-        s.floor = FLOORS[k / 2];
+        s.n_dim = k == 7 ? 1 : 1 + k % 2;
+        s.length = s.n_dim == 2 ? 60 : 150;
+        s.bin_size = k == 7 ? 0.3 : s.bin_size;
+        s.floor = FLOORS[k / 2 % 3];
         s.n_decoding = 131;
         s.has_outliers = true;
         seed = 300 + (uint64_t)k;
         recording r = record(ctx, &s);
         const tess_decode_mode mode = k == 4 ? TESS_DECODE_EXACT : TESS_DECODE_FAST;
         tess_decode_encoding *encoding = encode(ctx, &r, mode, 0);
+        assert_true(k != 7 || has_nodes(encoding));
         const int64_t n_bin = tess_decode_encoding_get_info(encoding)->n_interior;
         double *all = values_of(ctx, &r, encoding, 0, s.n_decoding);
         double *threads = values_of(other, &r, encoding, 0, s.n_decoding);
@@ -499,6 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_agrees_for_any_number_of_features),
         cmocka_unit_test(fast_agrees_in_the_plane),
+        cmocka_unit_test(fast_agrees_on_lines_of_many_bins),
         cmocka_unit_test(fast_agrees_either_way_round),
         cmocka_unit_test(fast_agrees_at_extremes),
         cmocka_unit_test(weights_count),

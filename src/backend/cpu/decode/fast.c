@@ -175,14 +175,11 @@ static int has_bins(const int32_t *bins)
     return 0;
 }
 
-// Adds what the rows first..end-1 give along axes[0] to the values of block k for one value of
-// axes[1]; rows[row - first][...] are row_items apart.
-static void sum_block(const fast_tile *t, int64_t k, int64_t first, int64_t end, const float *rows,
-                      size_t row_items, float *out)
+// Adds what the rows first..end-1 give along an axis to the values of block k, for one value of the
+// other; rows[row - first][...] are row_items apart.
+static void sum_block(const fast_tile *t, const tess_kde_axis *axis, size_t order, int64_t k,
+                      int64_t first, int64_t end, const float *rows, size_t row_items, float *out)
 {
-    const tess_kde_grid *grid = &t->tile->model->grid;
-    const tess_kde_axis *axis = &grid->axes[0];
-    const size_t order = (size_t)grid->order;
     const int64_t from = axis->first[k] > first ? axis->first[k] : first;
     const int64_t to = axis->end[k] < end ? axis->end[k] : end;
     if (from < to) {
@@ -209,7 +206,8 @@ static void sum_columns(const fast_tile *t, int64_t first, int64_t end, const fl
         for (int64_t k = 0; k < n_block; k++) {
             const int64_t block = column * n_block + k;
             if (has_bins(grid->bins + block * TESS_KDE_BLOCK)) {
-                sum_block(t, k, first, end, rows + (size_t)column * column_items, row_items,
+                sum_block(t, &grid->axes[0], (size_t)grid->order, k, first, end,
+                          rows + (size_t)column * column_items, row_items,
                           t->tile->scratch->places + (size_t)block * block_items);
             }
         }
@@ -245,6 +243,25 @@ static void sum_rows(const fast_tile *t)
     }
 }
 
+// From the moments of a line to its nodes, and from there to its places.
+static void sum_nodes(const fast_tile *t)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const tess_kde_axis *to_nodes = &t->tile->model->nodes.axes[1];
+    const tess_kde_axis *to_places = &t->tile->model->nodes.axes[0];
+    const kde_scratch *scratch = t->tile->scratch;
+    const size_t block_items = TESS_KDE_BLOCK * t->lanes;
+    memset(scratch->partial, 0, (size_t)to_nodes->n_block * block_items * sizeof(float));
+    for (int64_t k = 0; k < to_nodes->n_block; k++) {
+        sum_block(t, to_nodes, (size_t)grid->order, k, 0, grid->n_cell, scratch->moments,
+                  (size_t)grid->n_column * t->lanes, scratch->partial + (size_t)k * block_items);
+    }
+    for (int64_t k = 0; k < to_places->n_block; k++) {
+        sum_block(t, to_places, 1, k, 0, to_nodes->n_value, scratch->partial, t->lanes,
+                  scratch->places + (size_t)k * block_items);
+    }
+}
+
 // Sums of the bins from those of all places.
 static void take_bins(const fast_tile *t)
 {
@@ -270,7 +287,11 @@ static void sum_places(const fast_tile *t)
         int64_t next = 0;
         sum_moments(t, &next, 0, grid->n_cell);
         add_totals(t, grid->n_cell);
-        sum_columns(t, 0, grid->n_cell, scratch->moments, (size_t)grid->n_column * t->lanes);
+        if (kde_has_nodes(t->tile->model)) {
+            sum_nodes(t);
+        } else {
+            sum_columns(t, 0, grid->n_cell, scratch->moments, (size_t)grid->n_column * t->lanes);
+        }
     }
     take_bins(t);
 }

@@ -28,6 +28,12 @@ static inline int64_t kde_n_place(const tess_kde_grid *grid)
     return n_column * grid->axes[0].n_block * TESS_KDE_BLOCK;
 }
 
+// Whether moments of a line go to its bins by way of nodes (kde_line.c).
+static inline int kde_has_nodes(const tess_kde_model *model)
+{
+    return model->n_dim == 1 && model->nodes.n_dim == 0 && model->nodes.axes[1].table;
+}
+
 // One worker's memory.
 typedef struct kde_scratch {
     double *x;       // [max_feature][KDE_TILE] scaled marks of the tile
@@ -45,7 +51,7 @@ typedef struct kde_scratch {
     float *x_f32;       // [max_feature][KDE_LANES]
     float *weights_f32; // [KDE_CHUNK][KDE_LANES]
     float *moments;     // [cells_at_once][n_column][KDE_LANES]
-    float *partial;     // plane: [KDE_ROWS][blocks of axes[1]][order][KDE_LANES]
+    float *partial;     // plane: [KDE_ROWS][blocks of axes[1]][order][KDE_LANES]; line: nodes
     float *places;      // [kde_n_place][KDE_LANES] sums, in the order of the grid's bins
     float *sums_f32;    // [n_bin][KDE_LANES]
     float *total;       // [KDE_LANES]

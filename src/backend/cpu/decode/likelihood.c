@@ -37,7 +37,8 @@ static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde
 {
     const tess_kde_grid *g = &m->grid;
     const int64_t n_partial =
-        g->n_dim == 2 ? KDE_ROWS * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
+        g->n_dim == 2 ? KDE_ROWS * g->order * g->axes[1].n_block * TESS_KDE_BLOCK
+                      : (int64_t)kde_has_nodes(m) * m->nodes.axes[1].n_block * TESS_KDE_BLOCK;
     const int64_t lanes = m->is_exact ? 0 : KDE_LANES;
     const struct {
         double **array;

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "systems/decode/kde/distinct.h"
+#include "systems/decode/kde/kde_line.h"
 
 #include <math.h>
 #include <string.h>
@@ -365,6 +366,15 @@ static double mean_spikes(const kde_places *places)
     return n;
 }
 
+static double most_spikes(const kde_places *places)
+{
+    int64_t most = 0;
+    for (int64_t e = 0; e < places->n_electrode; e++) {
+        most = places->n[e] > most ? places->n[e] : most;
+    }
+    return (double)most;
+}
+
 static tess_status take_values(search *s)
 {
     const tess_kde_model *stage = s->stage;
@@ -426,5 +436,11 @@ tess_status tess_de_kde_plan(tess_blocks *blocks, tess_blocks *scratch, const kd
         TESS_TRY(count_blocks(&s, k));
     }
     TESS_TRY(find_plan(&s, plan));
-    return plan->has_cells ? make_grid(blocks, &s, plan, stage) : TESS_OK;
+    if (!plan->has_cells) {
+        return TESS_OK;
+    }
+    TESS_TRY(make_grid(blocks, &s, plan, stage));
+    return stage->n_dim == 1 ? tess_de_kde_line(blocks, s.value[0], s.n_value[0],
+                                                most_spikes(places), bound, stage, plan)
+                             : TESS_OK;
 }

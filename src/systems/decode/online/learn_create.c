@@ -132,6 +132,7 @@ static tess_status plan_stage(tess_decode_online *online, online_learner *learne
     tess_kde_model stage = kde->stage;
     stage.bin_place = learner->bin_place;
     memset(&stage.grid, 0, sizeof stage.grid);
+    memset(&stage.nodes, 0, sizeof stage.nodes);
     learner->plan.depth = DEPTH;
     if (!kde->stage.is_exact && learner->n_dim == 1) {
         tess_blocks scratch;
