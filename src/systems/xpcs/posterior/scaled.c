@@ -50,6 +50,11 @@ static tess_status check_frames(const tess_xp_sampler *s)
     return TESS_OK;
 }
 
+tess_comm_deal tess_xp_sampler_angles(const tess_xp_sampler *s)
+{
+    return s->is_alone ? tess_comm_deal_of(s->ctx, false) : tess_xp_deal_survey(s->ctx, s->data);
+}
+
 // Those at which the fit held them, or where it did not, what the data tell at first sight.
 static tess_status find_held(tess_xp_sampler *s, double *held)
 {

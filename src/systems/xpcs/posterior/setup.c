@@ -64,11 +64,6 @@ static tess_status set_priors(tess_xp_sampler *s)
     return TESS_OK;
 }
 
-tess_comm_deal tess_xp_sampler_angles(const tess_xp_sampler *s)
-{
-    return s->is_alone ? tess_comm_deal_of(s->ctx, false) : tess_xp_deal_survey(s->ctx, s->data);
-}
-
 static tess_status set_density(tess_xp_sampler *s)
 {
     const int64_t n_angle = s->data->info.n_angle;
