@@ -11,6 +11,9 @@ import time
 import numpy as np
 from cli_command import injector
 
+# Progress is shown when a tenth of a second is over: a run held for so long has some to show.
+DUE_S = 0.2
+
 
 def in_terminal(tessera, *words, environment=None):
     """Output of the command when stderr is a terminal."""
@@ -24,7 +27,7 @@ def in_terminal(tessera, *words, environment=None):
     os.close(follower)
     if environment and "TESS_FAULT_SIGNAL" in environment:
         injector.wait_until_stopped(process)
-        time.sleep(0.2)  # a bar is drawn when a tenth of a second is over
+        time.sleep(DUE_S)
         process.send_signal(signal.SIGCONT)
     chunks = []
     while True:
@@ -145,6 +148,7 @@ def test_reader_that_goes_away_during_a_run_leaves_nothing_behind(tessera, big, 
     process = tessera.held(*WATCHED, "-o", "p.npy", "--progress=json", **MIDDLE)
     process.stderr.close()
     process.stdout.close()
+    time.sleep(DUE_S)
     process.send_signal(signal.SIGCONT)
     assert process.wait(timeout=300) == 141
     (tmp_path / "fault.report").unlink()
