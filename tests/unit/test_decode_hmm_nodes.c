@@ -89,22 +89,31 @@ static double worst_of_bin(tess_de_hmm *hmm, const double *matrix, int64_t n, in
     return worst;
 }
 
-static void check_line(const line *l)
+// The line's walk as a model of one state.
+static tess_de_hmm *walk_on(const line *l, tess_decode_environment *env, dense_case *c)
 {
-    tess_decode_environment *env = env_of(l);
+    static const int64_t ll_first = 0;
+    const int64_t n = tess_decode_environment_get_info(env)->n_interior;
     tess_decode_movement walk;
     tess_decode_movement_init(&walk, sizeof walk);
     walk.kind = TESS_DECODE_RANDOM_WALK;
     walk.variance = l->variance;
     walk.mean[0] = l->mean;
-    const int64_t ll_first = 0;
-    const int64_t n = tess_decode_environment_get_info(env)->n_interior;
-    dense_case c = {.env = {env}, .movements = {walk}, .first = {0, n}};
-    c.desc = (tess_de_hmm_desc){
-        .n_state = 1, .env = c.env, .movements = c.movements, .ll_first = &ll_first, .n_ll = n};
-    double *matrix = dense_movement(ctx, &c, 0, 0);
+    *c = (dense_case){.env = {env}, .movements = {walk}, .first = {0, n}};
+    c->desc = (tess_de_hmm_desc){
+        .n_state = 1, .env = c->env, .movements = c->movements, .ll_first = &ll_first, .n_ll = n};
     tess_de_hmm *hmm = NULL;
-    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+    assert_ok(tess_de_hmm_create(ctx, &c->desc, &hmm));
+    return hmm;
+}
+
+static void check_line(const line *l)
+{
+    tess_decode_environment *env = env_of(l);
+    const int64_t n = tess_decode_environment_get_info(env)->n_interior;
+    dense_case c;
+    tess_de_hmm *hmm = walk_on(l, env, &c);
+    double *matrix = dense_movement(ctx, &c, 0, 0);
     const int n_pass = hmm->model.forward[0].n_pass;
     assert_true(l->n_pass == 0 || n_pass == l->n_pass);
     assert_int_equal(hmm->plain.forward[0].n_pass, 1);
@@ -151,6 +160,37 @@ static void steps_of_any_line_are_true(void **state)
     }
 }
 
+// What leads so far out of the line that a row is worth hardly more than what is left out.
+static void far_means_keep_rows_that_add_up(void **state)
+{
+    (void)state;
+    static const line lines[] = {{44, 0.1, 77, 119, 0, 0}, {44, 0.1, 77, -119, 1, 0}};
+    for (size_t k = 0; k < ARRAY_LEN(lines); k++) {
+        tess_decode_environment *env = env_of(&lines[k]);
+        const int64_t n = tess_decode_environment_get_info(env)->n_interior;
+        dense_case c;
+        tess_de_hmm *hmm = walk_on(&lines[k], env, &c);
+        double *ll = zeros(2 * n, sizeof *ll);
+        const double one = 1;
+        for (int64_t bin = 0; bin < n; bin += 3) {
+            run r = new_run(hmm, 1, 2, TESS_F64);
+            double *initial = zeros(n, sizeof *initial);
+            initial[bin] = 1;
+            go(ctx, &r, ll, TESS_F64, n, initial, &one, 0, 2);
+            double sum = 0;
+            for (int64_t j = 0; j < n; j++) {
+                sum += ((const double *)r.predicted)[n + j];
+            }
+            assert_true(sum == 0 || fabs(sum - 1) < 1e-12); // 0: nothing can be reached
+            free(initial);
+            free_run(&r);
+        }
+        free(ll);
+        tess_de_hmm_destroy(hmm);
+        tess_decode_environment_destroy(env);
+    }
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -170,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_true_at_any_distance),
         cmocka_unit_test(steps_of_any_line_are_true),
+        cmocka_unit_test(far_means_keep_rows_that_add_up),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

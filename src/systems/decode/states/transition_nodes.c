@@ -281,12 +281,25 @@ static tess_status compile(tess_blocks *blocks, const node_plan *plan, double si
     return TESS_OK;
 }
 
+// Whether rows are worth so much that steps no larger than what float32 can hold, which bin to bin
+// leaves out, and of which nodes give a part, do not count. A mean that leads far out of the line
+// leaves rows of nothing else.
+static bool rows_are_worth(const double *inverse, int64_t n)
+{
+    static const double seen = 1e-13;
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = inverse[i] > most ? inverse[i] : most;
+    }
+    return most * (double)n * tess_de_least_step(0) < seen;
+}
+
 tess_status tess_de_operator_by_nodes(tess_blocks *blocks, const tess_decode_environment_info *env,
                                       const tess_decode_movement *movement,
                                       const tess_de_operator *walk, tess_de_operator *out)
 {
     *out = *walk;
-    if (env->n_place_dim != 1) {
+    if (env->n_place_dim != 1 || !rows_are_worth(walk->forward.before, walk->forward.n_in)) {
         return TESS_OK;
     }
     const int64_t n = env->grid_shape[0];
