@@ -63,7 +63,9 @@ typedef struct tess_kde_axis {
     int64_t n_cell;
     int64_t n_value;      // distinct coordinates of bins
     int64_t n_block;      // of TESS_KDE_BLOCK of them
-    const float *table;   // [n_block][n_cell][order][TESS_KDE_BLOCK]
+    const float *table;   // [n_block][n_cell][order][TESS_KDE_BLOCK] of a device; the host's has
+                          // rows [order][TESS_KDE_BLOCK] for cells first to end of a block alone
+    const int64_t *row;   // the host's: [n_block] row that cell 0 of the block has, or would have
     const int32_t *first; // [n_block] cells within reach of one of the block's values
     const int32_t *end;   // [n_block]
 } tess_kde_axis;

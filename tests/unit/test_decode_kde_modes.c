@@ -191,6 +191,39 @@ static void fast_agrees_on_lines_of_many_bins(void **state)
     }
 }
 
+static int64_t rows_of(const tess_kde_axis *axis)
+{
+    return axis->row[axis->n_block - 1] + axis->end[axis->n_block - 1];
+}
+
+// A table has what is within reach: of a line ten times as long, about ten times as much.
+static void tables_are_as_long_as_the_line(void **state)
+{
+    (void)state;
+    int64_t rows[3][2];
+    for (int k = 0; k < 2; k++) {
+        shape s = plain();
+        s.length = k == 0 ? 100 : 1000;
+        s.n_sample = 8000;
+        s.bin_size = 0.4;
+        s.position_std = 2;
+        seed = 95;
+        reference ref = new_reference(&s);
+        tess_decode_encoding *fast = encode(ctx, &ref.r, TESS_DECODE_FAST, 0);
+        assert_true(has_nodes(fast));
+        const tess_kde_model *m = &((const kde_model *)fast->model)->stage;
+        rows[0][k] = rows_of(&m->grid.axes[0]);
+        rows[1][k] = rows_of(&m->nodes.axes[0]);
+        rows[2][k] = rows_of(&m->nodes.axes[1]);
+        tess_decode_encoding_destroy(fast);
+        check_mode(&ref, TESS_DECODE_FAST, 0, k == 0 ? "short line" : "long line");
+        free_reference(&ref);
+    }
+    for (int k = 0; k < 3; k++) {
+        assert_true(rows[k][1] < 25 * rows[k][0]);
+    }
+}
+
 // Sums run along one axis first, whichever is cheaper.
 static void fast_agrees_either_way_round(void **state)
 {
@@ -535,6 +568,7 @@ int main(void)
         cmocka_unit_test(fast_agrees_for_any_number_of_features),
         cmocka_unit_test(fast_agrees_in_the_plane),
         cmocka_unit_test(fast_agrees_on_lines_of_many_bins),
+        cmocka_unit_test(tables_are_as_long_as_the_line),
         cmocka_unit_test(fast_agrees_either_way_round),
         cmocka_unit_test(fast_agrees_at_extremes),
         cmocka_unit_test(weights_count),

@@ -156,7 +156,7 @@ static void sum_row(const fast_tile *t, int64_t row, size_t b, const float *mome
         cells_in_reach(grid, row, k, &from, &to);
         if (from < to) {
             t->tile->kernels->decode_accumulate_f32(
-                axis->table + (size_t)(k * axis->n_cell) * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK,
+                axis->table + (size_t)axis->row[k] * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK,
                 order * TESS_KDE_BLOCK, grid->column + from,
                 moments + (size_t)(from - grid->row_first[row]) * cell_items, t->lanes, cell_items,
                 order - b, (size_t)(to - from), TESS_KDE_BLOCK, t->lanes,
@@ -186,10 +186,10 @@ static void sum_block(const fast_tile *t, const tess_kde_axis *axis, size_t orde
         const size_t n = (size_t)(to - from);
         const int is_whole = row_items == order * t->lanes; // one long group
         t->tile->kernels->decode_accumulate_f32(
-            axis->table + (size_t)(k * axis->n_cell + from) * order * TESS_KDE_BLOCK,
-            TESS_KDE_BLOCK, order * TESS_KDE_BLOCK, NULL, rows + (size_t)(from - first) * row_items,
-            t->lanes, row_items, is_whole ? n * order : order, is_whole ? 1 : n, TESS_KDE_BLOCK,
-            t->lanes, out, t->lanes);
+            axis->table + (size_t)(axis->row[k] + from) * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK,
+            order * TESS_KDE_BLOCK, NULL, rows + (size_t)(from - first) * row_items, t->lanes,
+            row_items, is_whole ? n * order : order, is_whole ? 1 : n, TESS_KDE_BLOCK, t->lanes,
+            out, t->lanes);
     }
 }
 

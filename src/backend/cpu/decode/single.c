@@ -73,7 +73,7 @@ static void evaluate(const kde_tile *tile)
     for (int64_t k = 0; k < axis->n_block; k++) {
         float block[TESS_KDE_BLOCK];
         const int64_t first = axis->first[k];
-        tile->kernels->decode_place_f32(axis->table + (k * axis->n_cell + first) * row_items,
+        tile->kernels->decode_place_f32(axis->table + (axis->row[k] + first) * row_items,
                                         tile->scratch->moments + first * row_items,
                                         (size_t)((axis->end[k] - first) * grid->order), block);
         for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "systems/decode/kde/distinct.h"
+#include "systems/decode/kde/kde_axis.h"
 #include "systems/decode/kde/kde_line.h"
 
 #include <math.h>
@@ -221,41 +222,28 @@ static tess_status make_axis(tess_blocks *blocks, const kde_plan *plan, int64_t 
                              const double *value, int64_t n_value, tess_kde_axis *axis)
 {
     const int64_t order = plan->x.order;
-    const int64_t n_cell = plan->n_cell[k];
-    axis->n_cell = n_cell;
-    axis->n_value = n_value;
-    axis->n_block = (n_value + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK;
-    float *table = tess_blocks_alloc(blocks, axis->n_block * n_cell * order * TESS_KDE_BLOCK,
-                                     sizeof *table, "place kernel");
-    int32_t *first = tess_blocks_alloc(blocks, axis->n_block, sizeof *first, "cells");
-    int32_t *end = tess_blocks_alloc(blocks, axis->n_block, sizeof *end, "cells");
-    if (!table || !first || !end) {
-        return TESS_E_MEMORY;
-    }
+    const kde_points cells = {.first = plan->low[k] + 0.5 * plan->x.width,
+                              .step = plan->x.width,
+                              .n = plan->n_cell[k],
+                              .reach = plan->x.reach + 0.5 * plan->x.width};
+    float *table;
+    TESS_TRY(tess_de_kde_axis(blocks, &cells, value, n_value, order, k == 1, axis, &table));
     double entry[TESS_KDE_MAX_ORDER];
-    for (int64_t b = 0; b < axis->n_block; b++) {
-        first[b] = (int32_t)n_cell;
-        for (int64_t j = 0; j < TESS_KDE_BLOCK && b * TESS_KDE_BLOCK + j < n_value; j++) {
-            for (int64_t c = 0; c < n_cell; c++) {
-                const double centre = plan->low[k] + ((double)c + 0.5) * plan->x.width;
-                const double u = value[b * TESS_KDE_BLOCK + j] - centre;
-                if (fabs(u) > plan->x.reach + 0.5 * plan->x.width) {
-                    continue;
-                }
-                first[b] = c < first[b] ? (int32_t)c : first[b];
-                end[b] = c + 1 > end[b] ? (int32_t)(c + 1) : end[b];
-                tess_kde_expansion_table(&plan->x, u, entry);
-                float *to = table + ((b * n_cell + c) * order) * TESS_KDE_BLOCK + j;
-                for (int64_t i = 0; i < order; i++) {
-                    to[i * TESS_KDE_BLOCK] = fabs(entry[i]) < LEAST_ENTRY ? 0 : (float)entry[i];
-                }
+    for (int64_t v = 0; v < n_value; v++) {
+        const int64_t b = v / TESS_KDE_BLOCK;
+        for (int64_t c = axis->first[b]; c < axis->end[b]; c++) {
+            const double centre = plan->low[k] + ((double)c + 0.5) * plan->x.width;
+            const double u = value[v] - centre;
+            if (fabs(u) > cells.reach) {
+                continue;
+            }
+            tess_kde_expansion_table(&plan->x, u, entry);
+            float *to = table + tess_de_kde_entry(axis, order, b, c) + v % TESS_KDE_BLOCK;
+            for (int64_t i = 0; i < order; i++) {
+                to[i * TESS_KDE_BLOCK] = fabs(entry[i]) < LEAST_ENTRY ? 0 : (float)entry[i];
             }
         }
-        first[b] = first[b] < end[b] ? first[b] : end[b];
     }
-    axis->table = table;
-    axis->first = first;
-    axis->end = end;
     return TESS_OK;
 }
 
@@ -440,7 +428,7 @@ tess_status tess_de_kde_plan(tess_blocks *blocks, tess_blocks *scratch, const kd
         return TESS_OK;
     }
     TESS_TRY(make_grid(blocks, &s, plan, stage));
-    return stage->n_dim == 1 ? tess_de_kde_line(blocks, s.value[0], s.n_value[0],
+    return stage->n_dim == 1 ? tess_de_kde_line(blocks, scratch, s.value[0], s.n_value[0],
                                                 most_spikes(places), bound, stage, plan)
                              : TESS_OK;
 }

@@ -14,6 +14,7 @@
 #include "systems/decode/kde/kde_line.h"
 
 #include "base/status.h"
+#include "systems/decode/kde/kde_axis.h"
 
 #include <math.h>
 
@@ -67,32 +68,6 @@ static bool nodes_of_width(const kde_plan *plan, const double *value, int64_t n_
     return true;
 }
 
-static tess_status take_axis(tess_blocks *blocks, int64_t n_cell, int64_t n_value, int64_t order,
-                             tess_kde_axis *axis, float **table, int32_t **first, int32_t **end)
-{
-    const int64_t n_block = (n_value + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK;
-    *table = tess_blocks_alloc(blocks, n_block * n_cell * order * TESS_KDE_BLOCK, sizeof **table,
-                               "place kernel");
-    *first = tess_blocks_alloc(blocks, n_block, sizeof **first, "cells");
-    *end = tess_blocks_alloc(blocks, n_block, sizeof **end, "cells");
-    *axis = (tess_kde_axis){.n_cell = n_cell,
-                            .n_value = n_value,
-                            .n_block = n_block,
-                            .table = *table,
-                            .first = *first,
-                            .end = *end};
-    return *table && *first && *end ? TESS_OK : TESS_E_MEMORY;
-}
-
-// Marks that block b has something of cell c.
-static void widen(int32_t *first, int32_t *end, int64_t b, int64_t c)
-{
-    if (end[b] == 0) {
-        first[b] = (int32_t)c;
-    }
-    end[b] = (int32_t)c + 1;
-}
-
 // Chebyshev polynomials at the points.
 typedef struct polynomials {
     double at[TESS_KDE_MAX_ORDER][POINTS];
@@ -124,32 +99,38 @@ static void series(const kde_plan *plan, const polynomials *p, double wide, doub
     }
 }
 
-static tess_status from_cells(tess_blocks *blocks, const kde_plan *plan, const line_nodes *nodes,
-                              tess_kde_axis *axis)
+static tess_status from_cells(tess_blocks *blocks, tess_blocks *scratch, const kde_plan *plan,
+                              const line_nodes *nodes, tess_kde_axis *axis)
 {
-    const int64_t n_cell = plan->n_cell[0];
     const int64_t order = plan->x.order;
     const double wide = 0.5 / (VARIANCE - nodes->narrow);
+    const kde_points cells = {.first = plan->low[0] + 0.5 * plan->x.width,
+                              .step = plan->x.width,
+                              .n = plan->n_cell[0],
+                              .reach = nodes->of_cells + 0.5 * plan->x.width};
     float *table;
-    int32_t *first, *end;
-    TESS_TRY(take_axis(blocks, n_cell, nodes->n, order, axis, &table, &first, &end));
+    double *place = tess_blocks_alloc(scratch, nodes->n, sizeof *place, "place kernel");
+    if (!place) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t g = 0; g < nodes->n; g++) {
+        place[g] = nodes->low + (double)g * nodes->width;
+    }
+    TESS_TRY(tess_de_kde_axis(blocks, &cells, place, nodes->n, order, false, axis, &table));
     double entry[TESS_KDE_MAX_ORDER];
     polynomials p;
     fill_polynomials(&p);
-    for (int64_t b = 0; b < axis->n_block; b++) {
-        for (int64_t c = 0; c < n_cell; c++) {
+    for (int64_t g = 0; g < nodes->n; g++) {
+        const int64_t b = g / TESS_KDE_BLOCK;
+        for (int64_t c = axis->first[b]; c < axis->end[b]; c++) {
             const double centre = plan->low[0] + ((double)c + 0.5) * plan->x.width;
-            for (int64_t j = 0; j < TESS_KDE_BLOCK && b * TESS_KDE_BLOCK + j < nodes->n; j++) {
-                const double g = nodes->low + (double)(b * TESS_KDE_BLOCK + j) * nodes->width;
-                if (fabs(g - centre) > nodes->of_cells + 0.5 * plan->x.width) {
-                    continue;
-                }
-                widen(first, end, b, c);
-                series(plan, &p, wide, g - centre, entry);
-                float *to = table + (b * n_cell + c) * order * TESS_KDE_BLOCK + j;
-                for (int64_t k = 0; k < order; k++) {
-                    to[k * TESS_KDE_BLOCK] = fabs(entry[k]) < LEAST_ENTRY ? 0 : (float)entry[k];
-                }
+            if (fabs(place[g] - centre) > cells.reach) {
+                continue;
+            }
+            series(plan, &p, wide, place[g] - centre, entry);
+            float *to = table + tess_de_kde_entry(axis, order, b, c) + g % TESS_KDE_BLOCK;
+            for (int64_t k = 0; k < order; k++) {
+                to[k * TESS_KDE_BLOCK] = fabs(entry[k]) < LEAST_ENTRY ? 0 : (float)entry[k];
             }
         }
     }
@@ -160,28 +141,25 @@ static tess_status to_bins(tess_blocks *blocks, const line_nodes *nodes, const d
                            int64_t n_value, tess_kde_axis *axis)
 {
     const double scale = 1 / (FINE * sqrt(2 * PI));
+    const kde_points points = {nodes->low, nodes->width, nodes->n, nodes->of_bins};
     float *table;
-    int32_t *first, *end;
-    TESS_TRY(take_axis(blocks, nodes->n, n_value, 1, axis, &table, &first, &end));
-    for (int64_t b = 0; b < axis->n_block; b++) {
-        for (int64_t g = 0; g < nodes->n; g++) {
-            for (int64_t j = 0; j < TESS_KDE_BLOCK && b * TESS_KDE_BLOCK + j < n_value; j++) {
-                const double u =
-                    value[b * TESS_KDE_BLOCK + j] - (nodes->low + (double)g * nodes->width);
-                if (fabs(u) <= nodes->of_bins) {
-                    widen(first, end, b, g);
-                    table[(b * nodes->n + g) * TESS_KDE_BLOCK + j] =
-                        (float)(scale * exp(-u * u / (2 * nodes->narrow)));
-                }
+    TESS_TRY(tess_de_kde_axis(blocks, &points, value, n_value, 1, false, axis, &table));
+    for (int64_t v = 0; v < n_value; v++) {
+        const int64_t b = v / TESS_KDE_BLOCK;
+        for (int64_t g = axis->first[b]; g < axis->end[b]; g++) {
+            const double u = value[v] - (nodes->low + (double)g * nodes->width);
+            if (fabs(u) <= nodes->of_bins) {
+                table[tess_de_kde_entry(axis, 1, b, g) + v % TESS_KDE_BLOCK] =
+                    (float)(scale * exp(-u * u / (2 * nodes->narrow)));
             }
         }
     }
     return TESS_OK;
 }
 
-tess_status tess_de_kde_line(tess_blocks *blocks, const double *value, int64_t n_value,
-                             double most_spikes, double bound, tess_kde_model *stage,
-                             kde_plan *plan)
+tess_status tess_de_kde_line(tess_blocks *blocks, tess_blocks *scratch, const double *value,
+                             int64_t n_value, double most_spikes, double bound,
+                             tess_kde_model *stage, kde_plan *plan)
 {
     line_nodes best = {.cost = plan->place_cost};
     for (double width = 0.12; width < 0.36; width += 0.02) {
@@ -194,7 +172,7 @@ tess_status tess_de_kde_line(tess_blocks *blocks, const double *value, int64_t n
     if (best.n == 0 || without <= best.cost || plan->x.bound + ERROR > bound) {
         return TESS_OK;
     }
-    TESS_TRY(from_cells(blocks, plan, &best, &stage->nodes.axes[1]));
+    TESS_TRY(from_cells(blocks, scratch, plan, &best, &stage->nodes.axes[1]));
     TESS_TRY(to_bins(blocks, &best, value, n_value, &stage->nodes.axes[0]));
     plan->place_cost = best.cost;
     plan->x.bound += ERROR;

@@ -9,8 +9,9 @@
 // are off by to the plan's bound, and makes its cost theirs. Does nothing where cells to bins cost
 // less, or a place kernel of the most spikes that an electrode has, or where the bound that was
 // asked for has no room.
-TESS_MUST_CHECK tess_status tess_de_kde_line(tess_blocks *blocks, const double *value,
-                                             int64_t n_value, double most_spikes, double bound,
+TESS_MUST_CHECK tess_status tess_de_kde_line(tess_blocks *blocks, tess_blocks *scratch,
+                                             const double *value, int64_t n_value,
+                                             double most_spikes, double bound,
                                              tess_kde_model *stage, kde_plan *plan);
 
 #endif

@@ -15,7 +15,7 @@ tess_status tess_de_kde_room(const kde_there *there, tess_resident *room, size_t
 typedef struct upload {
     tess_upload arrays;
     kde_there *there;
-    float *rows;                       // the basis of one electrode
+    float *rows;                       // the basis of one electrode, or the table of an axis
     tess_kde_nodes nodes;              // n_dim = 0: cells
     const tess_kde_electrode *stepped; // with nodes: electrodes in steps
 } upload;
@@ -95,11 +95,33 @@ static void send_electrode(upload *u, const tess_kde_model *m, const tess_kde_el
         send(u, from->cell_first, from->n_cell > 0 ? from->n_cell + 1 : 0, sizeof(int32_t));
 }
 
+static int64_t table_items(int64_t order, const tess_kde_axis *axis)
+{
+    return axis->n_block * axis->n_cell * order * TESS_KDE_BLOCK;
+}
+
+// The table with rows for all cells: the host's has those within reach alone.
+static const float *whole_table(upload *u, int64_t order, const tess_kde_axis *axis)
+{
+    if (!axis->row || !u->arrays.is_sending) {
+        return axis->table;
+    }
+    const int64_t row_items = order * TESS_KDE_BLOCK;
+    memset(u->rows, 0, (size_t)table_items(order, axis) * sizeof *u->rows);
+    for (int64_t b = 0; b < axis->n_block; b++) {
+        const int64_t first = axis->first[b];
+        memcpy(u->rows + (b * axis->n_cell + first) * row_items,
+               axis->table + (axis->row[b] + first) * row_items,
+               (size_t)((axis->end[b] - first) * row_items) * sizeof *u->rows);
+    }
+    return u->rows;
+}
+
 static void send_axis(upload *u, int64_t order, const tess_kde_axis *from, tess_kde_axis *to)
 {
     *to = *from;
-    to->table =
-        send(u, from->table, from->n_block * from->n_cell * order * TESS_KDE_BLOCK, sizeof(float));
+    to->table = send(u, whole_table(u, order, from), table_items(order, from), sizeof(float));
+    to->row = NULL;
     to->first = send(u, from->first, from->n_block, sizeof(int32_t));
     to->end = send(u, from->end, from->n_block, sizeof(int32_t));
 }
@@ -178,6 +200,20 @@ static tess_status choose_nodes(upload *u, const tess_kde_model *m)
     return tess_de_kde_nodes(&there->blocks, m, &u->nodes, stepped);
 }
 
+// Items that rows has to hold.
+static int64_t most_rows(const upload *u, const tess_kde_model *m)
+{
+    if (m->grid.n_dim == 0 || u->nodes.n_dim > 0) {
+        return 0;
+    }
+    int64_t most = m->max_spike * m->grid.n_column;
+    for (int64_t k = 0; k < m->grid.n_dim; k++) {
+        const int64_t n = table_items(m->grid.order, &m->grid.axes[k]);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 // Counts the model's arrays, takes their room and fills it.
 static tess_status send_arrays(upload *u, kde_model *kde, const int32_t *place_of_bin)
 {
@@ -186,9 +222,7 @@ static tess_status send_arrays(upload *u, kde_model *kde, const int32_t *place_o
     send_model(u, kde, place_of_bin);
     atomic_store(&kde->there_bytes, u->arrays.at);
     TESS_TRY(tess_upload_begin(&u->arrays, there->device));
-    const bool has_rows = m->grid.n_dim > 0 && u->nodes.n_dim == 0;
-    const size_t bytes =
-        (size_t)(m->max_spike * (has_rows ? m->grid.n_column : 0) + 1) * sizeof *u->rows;
+    const size_t bytes = (size_t)(most_rows(u, m) + 1) * sizeof *u->rows;
     u->rows = tess_heap_alloc(&there->ctx->heap, bytes, TESS_TAG_SCRATCH, "moments");
     if (!u->rows) {
         return TESS_E_MEMORY;
