@@ -131,6 +131,38 @@ static inline recording record(tess_context *ctx, const shape *s)
     return r;
 }
 
+// In a mode; bound 0: the default.
+static inline tess_decode_encoding *encode(tess_context *context, const recording *r,
+                                           tess_decode_mode mode, double bound)
+{
+    tess_decode_training training;
+    tess_decode_training_init(&training, sizeof training);
+    const void *marks[] = {r->marks};
+    const double *times[] = {r->spike_times};
+    training.spikes.mark_dtype = TESS_F64;
+    training.spikes.n_electrode = 1;
+    training.spikes.n_spike = &r->s.n_encoding;
+    training.spikes.n_feature = &r->s.n_feature;
+    training.spikes.times = times;
+    training.spikes.marks = marks;
+    training.position.n_sample = r->s.n_sample;
+    training.position.n_dim = r->s.n_dim;
+    training.position.time = r->time;
+    training.position.position = r->position;
+    training.weights = r->s.has_weights ? r->weights : NULL;
+    tess_decode_encoding_config config;
+    tess_decode_encoding_config_init(&config, sizeof config);
+    config.mode = (int32_t)mode;
+    config.bound = bound > 0 ? bound : config.bound;
+    config.floor = (int32_t)r->s.floor;
+    config.floor_nats = r->s.floor_nats;
+    config.position_std = r->s.position_std;
+    config.waveform_std = r->s.waveform_std;
+    tess_decode_encoding *encoding = NULL;
+    assert_ok(tess_decode_encoding_create(context, r->env, &training, &config, &encoding));
+    return encoding;
+}
+
 static inline void forget(recording *r)
 {
     tess_decode_environment_destroy(r->env);

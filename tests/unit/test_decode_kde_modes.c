@@ -9,37 +9,6 @@
 
 static tess_context *ctx;
 
-static tess_decode_encoding *encode(tess_context *context, const recording *r,
-                                    tess_decode_mode mode, double bound)
-{
-    tess_decode_training training;
-    tess_decode_training_init(&training, sizeof training);
-    const void *marks[] = {r->marks};
-    const double *times[] = {r->spike_times};
-    training.spikes.mark_dtype = TESS_F64;
-    training.spikes.n_electrode = 1;
-    training.spikes.n_spike = &r->s.n_encoding;
-    training.spikes.n_feature = &r->s.n_feature;
-    training.spikes.times = times;
-    training.spikes.marks = marks;
-    training.position.n_sample = r->s.n_sample;
-    training.position.n_dim = r->s.n_dim;
-    training.position.time = r->time;
-    training.position.position = r->position;
-    training.weights = r->s.has_weights ? r->weights : NULL;
-    tess_decode_encoding_config config;
-    tess_decode_encoding_config_init(&config, sizeof config);
-    config.mode = (int32_t)mode;
-    config.bound = bound > 0 ? bound : config.bound;
-    config.floor = (int32_t)r->s.floor;
-    config.floor_nats = r->s.floor_nats;
-    config.position_std = r->s.position_std;
-    config.waveform_std = r->s.waveform_std;
-    tess_decode_encoding *encoding = NULL;
-    assert_ok(tess_decode_encoding_create(context, r->env, &training, &config, &encoding));
-    return encoding;
-}
-
 // log_joint of the decoding spikes first..first+n-1, f64.
 static double *values_of(tess_context *context, const recording *r,
                          const tess_decode_encoding *encoding, int64_t first, int64_t n)
@@ -188,39 +157,6 @@ static void fast_agrees_on_lines_of_many_bins(void **state)
         check_mode(&ref, TESS_DECODE_FAST, 0, "many bins");
         check_mode(&ref, TESS_DECODE_BOUNDED, k % 2 ? 1e-3 : 1e-6, "many bins, bounded");
         free_reference(&ref);
-    }
-}
-
-static int64_t rows_of(const tess_kde_axis *axis)
-{
-    return axis->row[axis->n_block - 1] + axis->end[axis->n_block - 1];
-}
-
-// A table has what is within reach: of a line ten times as long, about ten times as much.
-static void tables_are_as_long_as_the_line(void **state)
-{
-    (void)state;
-    int64_t rows[3][2];
-    for (int k = 0; k < 2; k++) {
-        shape s = plain();
-        s.length = k == 0 ? 100 : 1000;
-        s.n_sample = 8000;
-        s.bin_size = 0.4;
-        s.position_std = 2;
-        seed = 95;
-        reference ref = new_reference(&s);
-        tess_decode_encoding *fast = encode(ctx, &ref.r, TESS_DECODE_FAST, 0);
-        assert_true(has_nodes(fast));
-        const tess_kde_model *m = &((const kde_model *)fast->model)->stage;
-        rows[0][k] = rows_of(&m->grid.axes[0]);
-        rows[1][k] = rows_of(&m->nodes.axes[0]);
-        rows[2][k] = rows_of(&m->nodes.axes[1]);
-        tess_decode_encoding_destroy(fast);
-        check_mode(&ref, TESS_DECODE_FAST, 0, k == 0 ? "short line" : "long line");
-        free_reference(&ref);
-    }
-    for (int k = 0; k < 3; k++) {
-        assert_true(rows[k][1] < 25 * rows[k][0]);
     }
 }
 
@@ -568,7 +504,6 @@ int main(void)
         cmocka_unit_test(fast_agrees_for_any_number_of_features),
         cmocka_unit_test(fast_agrees_in_the_plane),
         cmocka_unit_test(fast_agrees_on_lines_of_many_bins),
-        cmocka_unit_test(tables_are_as_long_as_the_line),
         cmocka_unit_test(fast_agrees_either_way_round),
         cmocka_unit_test(fast_agrees_at_extremes),
         cmocka_unit_test(weights_count),
