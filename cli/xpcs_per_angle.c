@@ -44,6 +44,7 @@ typedef struct angles {
     angle_row *rows;
     int64_t n;
     int64_t n_failed;
+    int64_t n_doubtful; // fitted, with warnings or without convergence
 } angles;
 
 int xpcs_check_per_angle(const cli *c, const xpcs_job *j)
@@ -95,6 +96,21 @@ static int fit_angle(angles *s, int64_t angle, const char *folder)
     return ranks_is_first() ? xpcs_write_results(s->c, j, folder) : 0;
 }
 
+// Every warning by itself, so that --werror and --no-warn find its id.
+static void tell_warnings(angles *s, const angle_row *row)
+{
+    const tess_xpcs_result_info *info = tess_xpcs_result_get_info(s->j->result);
+    char line[MESSAGE + 64];
+
+    for (const char *at = info->warnings; *at;) {
+        const size_t length = strcspn(at, "\n");
+        snprintf(line, sizeof line, "phi %g: %.*s", row->phi, (int)length, at);
+        console_warnings(line);
+        at += length + (at[length] == '\n');
+    }
+    s->n_doubtful += info->warnings[0] || info->convergence != TESS_XPCS_CONVERGED;
+}
+
 // An angle that cannot be fitted is told in its row, and the others are fitted.
 static int take_angle(angles *s, int64_t angle)
 {
@@ -118,6 +134,9 @@ static int take_angle(angles *s, int64_t angle)
     const int code = fit_angle(s, angle, folder);
     console_capture(NULL, 0);
     console_set_quiet(s->c->values.quiet);
+    if (code == 0 && ranks_is_first()) {
+        tell_warnings(s, row);
+    }
     tess_xpcs_result_destroy(j->result);
     tess_xpcs_data_destroy(j->data);
     j->result = NULL;
@@ -328,9 +347,15 @@ static int fit_all(angles *s)
         CLI_TRY(code);
     }
     CLI_TRY(tell_all(s));
-    return s->n_failed > 0 ? console_fail(65, "%lld of %lld angles were not fitted",
-                                          (long long)s->n_failed, (long long)s->n)
-                           : 0;
+    if (s->n_failed > 0) {
+        return console_fail(65, "%lld of %lld angles were not fitted", (long long)s->n_failed,
+                            (long long)s->n);
+    }
+    return s->c->values.xpcs.strict && s->n_doubtful > 0
+               ? console_fail(1,
+                              "fits of %lld of %lld angles have warnings, and --strict was given",
+                              (long long)s->n_doubtful, (long long)s->n)
+               : 0;
 }
 
 int xpcs_fit_angles(cli *c, xpcs_job *j, const char *folder)

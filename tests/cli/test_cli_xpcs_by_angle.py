@@ -62,6 +62,18 @@ def test_what_goes_with_per_angle_and_what_does_not(run, tmp_path):
     assert run(*line, "--overwrite").returncode == 0
 
 
+def test_warnings_of_angles_are_said_and_can_fail(run):
+    line = ["xpcs", "fit", "run.hdf", *MODE, "--sigma", "0.0005", "--per-angle", "--no-surfaces"]
+    result = run(*line, "-o", "told")
+    assert result.returncode == 0, result.stderr
+    for phi in ("-45", "45"):
+        assert f"warning: phi {phi}: Reduced chi2 is" in result.stderr
+    for k, words in enumerate(("--strict", "--werror=xpcs.chi2")):
+        result = run(*line, "-o", f"bad{k}", words)
+        assert result.returncode == 1, words
+        assert words[:8] in result.stderr
+
+
 def matrices(tessera, tmp_path):
     """Two angles of unequal values with a hole, and their mask."""
     rng = np.random.default_rng(3)
