@@ -198,6 +198,7 @@ static void print_lines(const tess_xpcs_joint_info *info, const char *folder)
            (long long)info->n_angle);
     printf("fit            %s: %s\n",
            tess_xpcs_convergence_name((tess_xpcs_convergence)info->convergence), info->message);
+    printf("quality        %s\n", tess_xpcs_quality_name((tess_xpcs_quality)info->quality));
     printf("sharing        chi2 %.6g above that of the members alone for %lld values fewer: p = "
            "%.3g\n",
            info->excess, (long long)info->excess_dof, info->excess_p);
@@ -218,7 +219,9 @@ static int print_result(cli *c, const joint_job *j)
     char *text = NULL;
 
     if (!c->values.json) {
-        print_lines(tess_xpcs_joint_get_info(j->joint), c->values.output);
+        if (!c->values.quiet) {
+            print_lines(tess_xpcs_joint_get_info(j->joint), c->values.output);
+        }
         return 0;
     }
     CLI_CALL(tess_xpcs_joint_json(c->ctx, j->joint, &text));

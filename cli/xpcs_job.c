@@ -51,6 +51,7 @@ static int check_conflicts(const cli *c)
          NULL, NULL},
         {x->cache && x->no_cache, "--cache", "--no-cache", NULL, NULL},
         {x->models && has_flag(c, "mode"), "--models", "--mode", NULL, NULL},
+        {x->qs && has_flag(c, "q"), "--qs", "--q", NULL, NULL},
         {x->max_iterations && has_flag(c, "max_nfev"), "--max-iterations", "--max-nfev", NULL,
          NULL},
         {is_fit && mode && has_flag(c, "sigma") && strcmp(mode, "constant") != 0, "--sigma",

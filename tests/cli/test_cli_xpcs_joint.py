@@ -48,6 +48,20 @@ def test_lines_name_what_was_found(tessera, runs):
         assert word in result.stdout
 
 
+def test_members_that_the_model_does_not_describe(tessera, tmp_path, runs):
+    words = ["xpcs", "joint", *runs[:2], "--qs", "all", *MODE, "--sigma", "0.002", "--json"]
+    result = tessera(*words, "-o", "told")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "told/joint.json").read_text())["quality"] == "poor"
+    assert "Reduced chi2 of 2 of 2 members is above 10" in result.stderr
+    assert tessera(*words, "-o", "strict", "--strict").returncode == 1
+    result = tessera(*words[:-1], "-o", "quiet", "-q")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    result = tessera(*words, "-o", "bad", "--q", "0.004")
+    assert result.returncode == 2
+    assert "--qs and --q" in result.stderr
+
+
 @pytest.mark.parametrize(("words", "code", "said"), [
     (["--share", "D9"], 2, "did you mean 'D0'?"),
     (["--share", "alpha", "--power", "D0,alpha"], 2, "both name alpha"),

@@ -453,12 +453,16 @@ static tess_status write_recovery(const tess_xp_engine *e, tess_xpcs_result *r)
     return tess_xp_result_set_text(r, TESS_XP_TEXT_RECOVERY, text);
 }
 
+tess_xpcs_quality tess_xp_quality_of_chi2(double reduced_chi2)
+{
+    return reduced_chi2 < good_chi2       ? TESS_XPCS_GOOD
+           : reduced_chi2 < marginal_chi2 ? TESS_XPCS_MARGINAL
+                                          : TESS_XPCS_POOR;
+}
+
 static int32_t judge(const tess_xpcs_result *r)
 {
-    const double chi2 = r->info.reduced_chi2;
-    int32_t quality = chi2 < good_chi2       ? TESS_XPCS_GOOD
-                      : chi2 < marginal_chi2 ? TESS_XPCS_MARGINAL
-                                             : TESS_XPCS_POOR;
+    int32_t quality = tess_xp_quality_of_chi2(r->info.reduced_chi2);
     for (int64_t k = 0; k < r->info.n_param; k++) {
         if (r->status[k] == TESS_XPCS_UNIDENTIFIED && quality == TESS_XPCS_GOOD) {
             quality = TESS_XPCS_MARGINAL;

@@ -1,6 +1,7 @@
 // What a joint fit found, in numbers and words.
 #include "base/status.h"
 #include "numerics/chi2.h"
+#include "systems/xpcs/fit/quality.h"
 #include "systems/xpcs/joint/joint.h"
 
 #include <math.h>
@@ -194,6 +195,36 @@ static tess_status warn_of_ties(tess_xp_joint *j)
     return TESS_OK;
 }
 
+// A member's noise is taken from its own fit, so that no test of what is shared shows these.
+static tess_status warn_of_chi2(tess_xp_joint *j)
+{
+    tess_xpcs_joint *r = j->result;
+    const tess_xp_problem *p = &j->members[0].problem;
+    int64_t worst = 0;
+    int64_t n_high = 0;
+    for (int64_t m = 0; m < j->n_member; m++) {
+        worst = r->reduced_chi2[m] > r->reduced_chi2[worst] ? m : worst;
+        n_high += r->reduced_chi2[m] > j->config.chi2_threshold;
+    }
+    if (p->sigma_is_default) {
+        TESS_TRY(tess_xp_joint_warn(r, TESS_W_XPCS_SIGMA,
+                                    "sigma is a default (%g): reduced chi2 of members is not "
+                                    "interpretable; use sigma_mode estimate or give the noise of "
+                                    "your data.",
+                                    j->config.sigma));
+    }
+    if (n_high > 0) {
+        TESS_TRY(tess_xp_joint_warn(
+            r, TESS_W_XPCS_CHI2,
+            "Reduced chi2 of %lld of %lld members is above %g, at most %.4g (member %lld): the "
+            "model does not describe them, or sigma is too small; look at their own fits.",
+            (long long)n_high, (long long)j->n_member, j->config.chi2_threshold,
+            r->reduced_chi2[worst], (long long)worst));
+    }
+    r->info.quality = tess_xp_quality_of_chi2(r->reduced_chi2[worst]);
+    return TESS_OK;
+}
+
 static tess_status warn_of_unknowns(tess_xp_joint *j)
 {
     tess_xpcs_joint *r = j->result;
@@ -264,9 +295,12 @@ static tess_status judge(tess_xp_joint *j)
     TESS_TRY(warn_of_ties(j));
     TESS_TRY(warn_of_unknowns(j));
     TESS_TRY(warn_of_members(j));
-    r->info.quality = r->info.convergence != TESS_XPCS_CONVERGED ? TESS_XPCS_POOR
-                      : r->warnings.used > 0                     ? TESS_XPCS_MARGINAL
-                                                                 : TESS_XPCS_GOOD;
+    TESS_TRY(warn_of_chi2(j));
+    if (r->info.convergence != TESS_XPCS_CONVERGED) {
+        r->info.quality = TESS_XPCS_POOR;
+    } else if (r->warnings.used > 0 && r->info.quality == TESS_XPCS_GOOD) {
+        r->info.quality = TESS_XPCS_MARGINAL;
+    }
     return tess_text_finish(&r->warnings, &r->info.warnings);
 }
 
