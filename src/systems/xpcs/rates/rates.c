@@ -92,6 +92,32 @@ static tess_status check_fixed(const rates_run *run)
     return TESS_OK;
 }
 
+// What a fit can do and rates of any shape cannot.
+static tess_status check_config(const tess_xpcs_fit_config *c)
+{
+    if (c->loss != TESS_XPCS_LOSS_LINEAR) {
+        TESS_FAIL(TESS_E_CONFIG, "loss: rates of any shape have the linear one alone; leave it at "
+                                 "linear");
+    }
+    if (c->counting != 0) {
+        TESS_FAIL(TESS_E_CONFIG, "counting: rates of any shape count every pair once; leave it at "
+                                 "half");
+    }
+    if (c->uncertainty == 1 || c->uncertainty == 2) {
+        TESS_FAIL(TESS_E_CONFIG, "uncertainty: bands of rates of any shape are those of their "
+                                 "posterior; leave it at auto or covariance");
+    }
+    if (c->noise != 0) {
+        TESS_FAIL(TESS_E_CONFIG, "noise: rates of any shape take points as independent; leave it "
+                                 "at independent");
+    }
+    if (c->checkpoint_dir) {
+        TESS_FAIL(TESS_E_CONFIG, "checkpoint_dir: rates of any shape keep no checkpoints; leave it "
+                                 "out");
+    }
+    return TESS_OK;
+}
+
 static tess_status take_settings(rates_run *run, const tess_xpcs_model *model,
                                  const tess_xpcs_fit_config *config,
                                  const tess_xpcs_rates_config *rates)
@@ -115,18 +141,7 @@ static tess_status take_settings(rates_run *run, const tess_xpcs_model *model,
                   "mode two_component: its rates are power laws; free ones are there for static "
                   "modes and laminar_flow");
     }
-    if (run->config.loss != TESS_XPCS_LOSS_LINEAR) {
-        TESS_FAIL(TESS_E_CONFIG, "loss: rates of any shape have the linear one alone; leave it at "
-                                 "linear");
-    }
-    if (run->config.noise != 0) {
-        TESS_FAIL(TESS_E_CONFIG, "noise: rates of any shape take points as independent; leave it "
-                                 "at independent");
-    }
-    if (run->config.checkpoint_dir) {
-        TESS_FAIL(TESS_E_CONFIG, "checkpoint_dir: rates of any shape keep no checkpoints; leave it "
-                                 "out");
-    }
+    TESS_TRY(check_config(&run->config));
     run->config.uncertainty = COVARIANCE;
     return check_fixed(run);
 }
