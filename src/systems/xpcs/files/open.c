@@ -336,6 +336,19 @@ static void clean_up(opening *o)
     tess_xpcs_file_close(o->file);
 }
 
+// Only a plain data set has to be told its angles; what a file says of its own is not overruled.
+static tess_status check_angles(const char *path, const char *layout,
+                                const tess_xpcs_data_config *config)
+{
+    if ((config->n_phi > 0 || config->angles_last) && strcmp(layout, "dataset") != 0) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "%s: a file of layout %s says its angles itself; leave out phi and angles_last "
+                  "(--phi, --angles-last; --phi-ranges selects), or name a data set (--c2-path)",
+                  path, layout);
+    }
+    return TESS_OK;
+}
+
 tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
                                 const tess_xpcs_data_config *given, tess_xpcs_data **out)
 {
@@ -350,6 +363,7 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
     bool is_flat;
     TESS_TRY(tess_xp_txc2_probe(path, &is_flat));
     if (is_flat) {
+        TESS_TRY(check_angles(path, "txc2", &config));
         return tess_xp_flat_open(ctx, path, &config, out);
     }
     opening o = {.ctx = ctx, .config = &config, .writer.spool.fd = -1};
@@ -358,6 +372,9 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
     if (status == TESS_OK && strcmp(o.file->info.layout, "txc2") == 0) {
         status = TESS_E_CHANGED;
         tess_error_set(status, "%s: was replaced while it was being opened; run again", path);
+    }
+    if (status == TESS_OK) {
+        status = check_angles(path, o.file->info.layout, &config);
     }
     if (status == TESS_OK) {
         status = read_all(&o);
