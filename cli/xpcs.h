@@ -119,6 +119,8 @@ int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path);
 int xpcs_apply_draw_options(const cli *c, tess_xpcs_settings *file);
 // With a fit alone they change nothing; the original says so, too.
 void xpcs_warn_unused_draws(const cli *c);
+// Options of a fit or a simulation that change nothing without another one.
+void xpcs_warn_unused(const cli *c, const xpcs_job *j);
 // A copy of a text that lasts; NULL: no memory.
 typedef const char *xpcs_keep_fn(void *self, const char *text);
 // Makes options of what a configuration says of sampling.

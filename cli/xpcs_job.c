@@ -218,6 +218,7 @@ static int fill_structs(cli *c, xpcs_job *j, const settings_files *files)
         CLI_TRY(settings_apply(&c->system[i], files, xpcs_struct_of(j, c->system[i].table)));
     }
     take_data_options(c, j);
+    xpcs_warn_unused(c, j);
     if (!xpcs_is_fit(c)) {
         return 0;
     }

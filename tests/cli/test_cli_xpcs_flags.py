@@ -115,3 +115,51 @@ def test_a_dry_run_draws_nothing(run):
                  "--dry-run", "-o", "pictures")
     assert (result.returncode, "3 angles would be written" in result.stderr) == (0, True)
     assert not (run.directory / "pictures").exists()
+
+
+@pytest.mark.parametrize(("words", "with_it"), [
+    ("--f-scale 2", "--loss huber"),
+    ("--fourier-order 1", "--scaling fourier"),
+    ("--n-bootstrap 5", "--uncertainty block_bootstrap"),
+    ("--block-frames 5", "--uncertainty block_bootstrap"),
+    ("--shear-exponent 2", "--shear-weights"),
+    ("--min-success-rate 0.2", "--bad-chunk mask"),
+])
+def test_what_changes_nothing_is_said(run, words, with_it):
+    line = ["xpcs", "fit", "flow.txc2", "--gap", "2e6", "--dry-run", *words.split()]
+    said = f"warning: {words.split()[0]} changes nothing without"
+    result = run(*line)
+    assert result.returncode == 0, result.stderr
+    assert said in result.stderr
+    assert with_it.split()[0] in result.stderr
+    assert said not in run(*line, *with_it.split()).stderr
+
+
+def test_noise_of_photons_and_of_points(run):
+    line = ["xpcs", "simulate", "--n-angle", "1", "--n-frame", "8"]
+    for k, (words, option) in enumerate(((["--photons", "1"], "photons"),
+                                         (["--speckle", "--sigma", "0.1"], "sigma"))):
+        result = run(*line, *words, "-o", f"noise{k}.txc2")
+        assert f"warning: --{option} changes nothing with" in result.stderr
+
+
+@pytest.mark.parametrize("words", [["--phi=-60,0,60"], ["--angles-last"]])
+@pytest.mark.parametrize("layout", ["hdf", "txc2"])
+def test_angles_of_a_file_that_says_them_are_not_overruled(run, words, layout):
+    name = f"own.{layout}"
+    run("xpcs", "simulate", "-o", name, "--n-angle", "3", "--n-frame", "14", "--overwrite", "-q")
+    result = run("xpcs", "g2", name, "-o", "own.csv", *words)
+    assert result.returncode == 2, result.stderr
+    assert "says its angles itself" in result.stderr
+    assert words[0].split("=")[0] in result.stderr
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--counting", "full"], "counting:"),
+    (["--uncertainty", "profile"], "uncertainty:"),
+    (["--uncertainty", "block_bootstrap"], "uncertainty:"),
+])
+def test_what_rates_of_any_shape_cannot(run, words, said):
+    result = run("xpcs", "rates", "run.txc2", "--mode", "static_anisotropic", *words, "-o", "rates")
+    assert result.returncode == 2, result.stderr
+    assert said in result.stderr
