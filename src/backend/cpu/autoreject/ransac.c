@@ -9,6 +9,13 @@
 // itself the product in f32 is at 93 % of its peak with 128 channels, the network at 83 %, and a
 // product in f64 takes 1.1 cycles instead of 0.75, 1.3 where the weights come from the second
 // cache; fetching these ahead gained nothing. The original takes 3200, 3900 and 4700 cycles.
+//
+// On x86-64 all is in f64: a Cascade Lake at its 2.4 GHz of AVX-512 does two instructions of eight
+// in a cycle, which makes 24, 35 and 56 ns for 32, 64 and 128 channels. It takes 37, 51 and 77, a
+// whole call 44, 57 and 90: with 128 channels products by themselves are at 78 % of their peak
+// (85 % were samples in the first cache, from which weights and predictions push them out) and the
+// network at 80 %. Two or four tiles, or two groups, by every weight, large pages and single steps
+// gained nothing. The original takes 1560, 1820 and 2210 ns.
 #include "stage/autoreject_ransac.h"
 
 #include "backend/cpu/autoreject/ransac_quick.h"
