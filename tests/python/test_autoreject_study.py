@@ -512,3 +512,14 @@ def test_rows_of_no_channel_are_warned_of(bids: Path, tmp_path: Path) -> None:
         result = ta.study(root, tmp_path / "out", subjects="01", **CUT, **GRID)
     assert result[0].state == "done"
     assert "Fp77" in result[0].message
+
+
+def test_channels_without_a_row_are_warned_of(bids: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    shutil.copytree(bids, root)
+    (table,) = (root / "sub-01").rglob("*_channels.tsv")
+    rows = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join(r for r in rows if not r.startswith(("Oz\t", "Fz\t"))), "utf-8")
+    with pytest.warns(UserWarning, match="as the file has them: Fz, Oz"):
+        result = ta.study(root, tmp_path / "out", subjects="01", **CUT, **GRID)
+    assert result[0].state == "done"

@@ -100,6 +100,24 @@ static bool is_left_out(const tess_autoreject_epochs *epochs, const char *name)
     return is_there;
 }
 
+// Channels that a fit takes and that the table says nothing of.
+static void warn_of_rowless(const char *path, tess_autoreject_epochs *epochs,
+                            const tess_autoreject_sensors *sensors, const bool *has_row)
+{
+    tess_ar_names rowless = {0};
+    for (int64_t c = 0; c < sensors->n_chan; c++) {
+        if (!has_row[c] && tess_ar_type_is_predictable(sensors->channels[c].type)) {
+            tess_ar_names_add(&rowless, sensors->channels[c].name);
+        }
+    }
+    if (rowless.n > 0) {
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
+                            "%s: no rows of channels that the recording has, which are taken as "
+                            "the file has them: %s",
+                            path, rowless.text);
+    }
+}
+
 // continuous NULL: the file holds epochs.
 static tess_status read_channels(tess_context *ctx, const char *path,
                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
@@ -109,12 +127,13 @@ static tess_status read_channels(tess_context *ctx, const char *path,
     const bool takes_units = continuous && continuous->take_unit;
     const size_t bytes = (size_t)sensors->n_chan * sizeof(tess_autoreject_channel);
     tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
+    bool *has_row = tess_ar_epochs_alloc(epochs, (size_t)sensors->n_chan);
     tess_ar_names unknown = {0};
     table t;
     int64_t n_type = 0;
     int64_t n_bad = 0;
     int64_t n_unit = 0;
-    if (!channels) {
+    if (!channels || !has_row) {
         return TESS_E_MEMORY;
     }
     memcpy(channels, sensors->channels, bytes);
@@ -124,6 +143,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
         tess_autoreject_channel *channel = channel_named(channels, sensors->n_chan, name);
         if (channel) {
             take_channel(&t, channel, &n_type, &n_bad);
+            has_row[channel - channels] = true;
             n_unit += takes_units &&
                       continuous->take_unit(continuous->impl, channel - channels, cell(&t, 3));
         } else if (name[0] && !is_left_out(epochs, name)) {
@@ -143,6 +163,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
                             "%s: rows of channels that the recording has not: %s", path,
                             unknown.text);
     }
+    warn_of_rowless(path, epochs, sensors, has_row);
     tess_ar_text_close(&t.text);
     return TESS_OK;
 }
