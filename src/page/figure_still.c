@@ -96,7 +96,8 @@ static void axis_name(const tess_figure_axis *axis, char text[160])
              has_unit ? axis->unit : "");
 }
 
-static void mark(drawing *d, bool is_x, double t, const char *text)
+// Of which the text stands at a place of its own.
+static void mark_beside(drawing *d, bool is_x, double t, double place, const char *text)
 {
     const double bottom = TOP + d->height;
     const double at = is_x ? x_at(d, t) : y_at(d, t);
@@ -111,8 +112,14 @@ static void mark(drawing *d, bool is_x, double t, const char *text)
     }
     tess_text_add(&d->html->text, "\"/>");
     // Long numbers stay clear of the axis' name.
-    label_within(d, is_x ? at : LEFT - 6, is_x ? bottom + 16 : at + 4, is_x ? "middle" : "end",
-                 !is_x && strlen(text) > 6 ? " textLength=\"41\"" : "", text);
+    label_within(d, is_x ? place : LEFT - 6, is_x ? bottom + 16 : place + 4,
+                 is_x ? "middle" : "end", !is_x && strlen(text) > 6 ? " textLength=\"41\"" : "",
+                 text);
+}
+
+static void mark(drawing *d, bool is_x, double t, const char *text)
+{
+    mark_beside(d, is_x, t, is_x ? x_at(d, t) : y_at(d, t), text);
 }
 
 static void mark_linear(drawing *d, bool is_x, const span *s)
@@ -174,9 +181,20 @@ static void mark_names(drawing *d, bool is_x, const char *const *names, int64_t 
     const span *s = is_x ? &d->x : &d->y;
     const int64_t most = names_within(d, is_x, names, n);
     const int64_t every = (n + most - 1) / most;
+    double end = 0; // of the name before
     for (int64_t i = 0; i < n; i += every) {
         const double share = ((double)i + 0.5) / (double)n;
-        mark(d, is_x, fmin(s->low, s->high) + fabs(s->high - s->low) * share, names[i]);
+        const double t = fmin(s->low, s->high) + fabs(s->high - s->low) * share;
+        if (!is_x) {
+            mark(d, is_x, t, names[i]);
+            continue;
+        }
+        const double half = LETTER * (double)strlen(names[i]) / 2;
+        const double place = cut(x_at(d, t), half, fmax(half, d->width - half));
+        if (place - half >= end) {
+            mark_beside(d, is_x, t, place, names[i]);
+            end = place + half;
+        }
     }
 }
 

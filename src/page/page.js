@@ -314,15 +314,16 @@ class Plot {
                 this.svg, text);
   }
   drawAxes() {
-    const bottom = TOP + this.tall, m = this.map;
+    const bottom = TOP + this.tall, m = this.map, names = m && m.columns;
     const line = d => make('*path', {d, class: 'tick'}, this.svg);
     let right = -Infinity;
-    for (const [t, text] of this.marksOf(this.x, m && m.columns, this.inner, 74)) {
+    for (const [t, text] of this.marksOf(this.x, names, this.inner, 74)) {
       const x = this.px(t), half = text.length * 3.4;
-      if (x - half < right + 4 || x + half > this.width) continue;
-      right = x + half;
+      const at = names ? clamp(x, half, max(half, this.width - half)) : x; // names stay whole
+      if (at - half < right + 4 || at + half > this.width + 1) continue;
+      right = at + half;
       line(`M${x} ${bottom}v4` + (m ? '' : `M${x} ${TOP}V${bottom}`));
-      this.text(x, bottom + 17, 'middle', text);
+      this.text(at, bottom + 17, 'middle', text);
     }
     for (const [t, text] of this.marksOf(this.y, m && m.rows, this.tall, 36)) {
       const y = this.py(t);

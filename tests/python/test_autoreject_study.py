@@ -124,25 +124,27 @@ def test_the_page_of_the_group_can_be_read(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=1)
     write_brainvision(root / "sub-01/eeg/sub-01_task-odd_eeg.vhdr", samples(1, scale=20.0))
     for k in range(2, 14):
-        folder = root / f"sub-{k:02d}" / "eeg"
+        subject = f"sub-{k:034d}"
+        folder = root / subject / "eeg"
         shutil.copytree(root / "sub-01" / "eeg", folder)
         for path in sorted(folder.iterdir()):
             text = path.read_bytes()
             if path.suffix in (".vhdr", ".vmrk"):
-                text = text.replace(b"sub-01", f"sub-{k:02d}".encode())
+                text = text.replace(b"sub-01", subject.encode())
             path.unlink()
-            (folder / path.name.replace("sub-01", f"sub-{k:02d}")).write_bytes(text)
+            (folder / path.name.replace("sub-01", subject)).write_bytes(text)
     result = ta.study(root, tmp_path / "out", **CUT, **GRID, with_reports=False)
     assert not result.failed
     page = result.report.read_text(encoding="utf-8")
     # Thousands of a unit, as magnetometers have them in fT, are no powers of ten.
     assert re.search(r"\b\d{4} µV", page)
     assert not re.search(r"\de\+0\d( µV|</text>)", page)
-    # Names under a map that is seen without scripts do not lie on top of each other.
+    # Names under a map that is seen without scripts are whole and do not lie on top of each other.
     names = re.findall(r'<text x="(\d+)" y="(\d+)" text-anchor="middle">(sub-[^<]*)<', page)
     assert len(names) > 1
     for (x, y, name), (next_x, next_y, _) in itertools.pairwise(names):
         assert next_y != y or int(next_x) < int(x) or int(next_x) - int(x) >= 6 * len(name)
+    assert all(3 * len(name) <= int(x) <= 900 - 3 * len(name) for x, _, name in names)
 
 
 def test_failures_do_not_stop_the_rest_and_resume_keeps(bids: Path, tmp_path: Path) -> None:
