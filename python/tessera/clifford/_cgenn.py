@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tessera import _core
 from tessera.clifford._algebra import Algebra
+from tessera.clifford._constants import Constants
 from tessera.clifford._modules import SGP, MVLinear
 from tessera.clifford._modules_base import positive
 from tessera.clifford._spec import MetricLike
@@ -25,18 +26,14 @@ def _size(square: Tensor) -> Tensor:
     return (square.square() + _TINY).sqrt().sqrt()
 
 
-class _PerGrade(nn.Module):
+class _PerGrade(Constants):
     """What modules with numbers per feature and grade share."""
-
-    grade_index: Tensor
 
     def __init__(self, n_features: int, metric: MetricLike, axis: int) -> None:
         super().__init__()
         self.n_features = positive("n_features", n_features)
         self.algebra = Algebra(metric.signs if isinstance(metric, Algebra) else metric, axis)
-        self.register_buffer(
-            "grade_index", torch.tensor(self.algebra.grade_of), persistent=False
-        )
+        self.keep("grade_index", self.algebra.grade_of)
 
     def extra_repr(self) -> str:
         """Return the sizes.
@@ -55,7 +52,7 @@ class _PerGrade(nn.Module):
 
     def _of_grades(self, numbers: Tensor) -> Tensor:
         """Return (grade, ..., feature) for every component, as x has them."""
-        spread = numbers.index_select(0, self.grade_index)
+        spread = numbers.index_select(0, self.constant("grade_index", numbers))
         return spread if self.algebra.axis == 0 else spread.movedim(0, -1)
 
     def _scalars(self, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from tessera import _core
 from tessera.clifford import _torch_graph
 from tessera.clifford._algebra import Algebra
 from tessera.clifford._cgenn import MVNormGate, MVSiLU
+from tessera.clifford._constants import Constants
 from tessera.clifford._functional import run
 from tessera.clifford._graph import Graph, as_graph, graph_sum
 from tessera.clifford._modules import MVLinear
@@ -18,7 +19,7 @@ from tessera.clifford._spec import MetricLike, make_spec
 __all__ = ["GraphLayer"]
 
 
-class GraphLayer(nn.Module):
+class GraphLayer(Constants):
     """Equivariant message passing in the manner of CGENN, x + update(x, messages).
 
     Along an edge go the sender's linear map and its weighted product with the receiver's, both
@@ -45,8 +46,6 @@ class GraphLayer(nn.Module):
     torch.Size([8, 3, 4])
     """
 
-    eta: Tensor
-
     def __init__(
         self,
         n_features: int,
@@ -58,8 +57,7 @@ class GraphLayer(nn.Module):
         n = self.n_features = positive("n_features", n_features)
         self.n_edge_features = n_edge_features
         self.algebra = Algebra(metric.signs if isinstance(metric, Algebra) else metric)
-        signs = self.algebra._found["eta"]
-        self.register_buffer("eta", torch.tensor(signs).view(-1, 1, 1), persistent=False)
+        self.keep("eta", self.algebra._found["eta"])
         self._spec = make_spec(metric, activation="none", normalize=False)
         width = n if hidden is None else positive("hidden", hidden)
         self.left = MVLinear(n, n, metric)
@@ -114,7 +112,8 @@ class GraphLayer(nn.Module):
             )
         left, right = self.left(x), self.normalization(self.right(x))
         edges = as_graph(graph, x.shape[1], x.shape[1])
-        known = _torch_graph.graph_dot(left * self.eta.to(left.dtype), right, edges)
+        eta = self.constant("eta", left).view(-1, 1, 1)
+        known = _torch_graph.graph_dot(left * eta.to(left.dtype), right, edges)
         if edge_features is not None:
             known = torch.cat((known, edge_features.to(known.dtype)), -1)
         scale = self.scale(known)

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from tessera.clifford._constants import Constants
 from tessera.clifford.equivariant._config import (
     MLPConfig,
     PrimitivesConfig,
@@ -18,14 +19,14 @@ from tessera.clifford.equivariant._fused import norm_rows
 from tessera.clifford.equivariant._gains import gain_labels
 from tessera.clifford.equivariant._linear import check_inputs, pack, unpack
 from tessera.clifford.equivariant._maps import Geometry
-from tessera.clifford.equivariant._mlp import FeedForward
+from tessera.clifford.equivariant._mlp import FeedForward, can_fuse
 from tessera.clifford.equivariant._norm import EquivariantNorm
 from tessera.clifford.equivariant._self_attention import SelfAttention
 
 __all__ = ["Block"]
 
 
-class Block(nn.Module):
+class Block(Constants):
     """x + attention(norm x), then that plus its normed feed-forward part.
 
     Parameters
@@ -56,6 +57,11 @@ class Block(nn.Module):
         super().__init__()
         sizes = (geometry, mv_channels, s_channels)
         self.geometry = geometry
+        mlp = replace(
+            mlp, mv_channels=mv_channels, s_channels=s_channels, dropout_prob=dropout_prob
+        )
+        has_more = attention.additional_qk_mv_channels or attention.additional_qk_s_channels
+        self.is_fused = can_fuse(mlp, geometry, primitives) and not has_more
         self.norm1 = EquivariantNorm(*sizes, elementwise_affine=norm_elementwise_affine)
         self.norm2 = EquivariantNorm(*sizes, elementwise_affine=norm_elementwise_affine)
         self.attention = SelfAttention(
@@ -69,21 +75,11 @@ class Block(nn.Module):
                 dropout_prob=dropout_prob,
             ),
             geometry,
-            is_part=True,
+            is_part=self.is_fused,
         )
-        self.mlp = FeedForward(
-            replace(
-                mlp, mv_channels=mv_channels, s_channels=s_channels, dropout_prob=dropout_prob
-            ),
-            geometry,
-            primitives,
-        )
-
-        self.is_fused = self.mlp.is_fused and self.attention.dropout is None
+        self.mlp = FeedForward(mlp, geometry, primitives, is_part=self.is_fused)
         self._matrices = self._arrange() if self.is_fused else None
-        self.register_buffer("_one", torch.ones(1), persistent=False)
-
-    _one: Tensor
+        self.keep("_one", (1.0,))
 
     def _weights(self) -> list[Tensor]:
         """Return the weights of all matrices, then the gains and 1."""
@@ -91,7 +87,8 @@ class Block(nn.Module):
         if self.norm1.weight_mv is not None:
             for norm in (self.norm1, self.norm2):
                 found += [norm.weight_mv, norm.weight_s]
-            found.append(self._one.to(self.norm1.weight_mv.dtype))
+            gain = self.norm1.weight_mv
+            found.append(self.constant("_one", gain).to(gain.dtype))
         return found
 
     def _arrange(self) -> Matrices:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from tessera.clifford._constants import Constants
 from tessera.clifford._torch import nobody_watches
 
 __all__ = ["Labels", "Matrices", "Places"]
@@ -89,8 +90,8 @@ def _joined(weights: Sequence[Tensor]) -> Tensor:
     return torch.cat([w.reshape(-1) for w in weights])
 
 
-class Places(torch.nn.Module):
-    """Where the weights go: buffers that follow their module from device to device.
+class Places(Constants):
+    """Where the weights go.
 
     Parameters
     ----------
@@ -101,10 +102,6 @@ class Places(torch.nn.Module):
     n_constant : int
         How many of them, the last ones, get no gradient.
     """
-
-    where: Tensor
-    places: Tensor
-    signs: Tensor
 
     def __init__(self, labels: Labels, n_weight: int, n_constant: int = 0) -> None:
         super().__init__()
@@ -126,11 +123,11 @@ class Places(torch.nn.Module):
             ("places", places.ravel()),
             ("signs", signs),
         ):
-            self.register_buffer(name, torch.from_numpy(values), persistent=False)
+            self.keep(name, values)
 
     def forward(self, weights: Sequence[Tensor]) -> Tensor:
         """Spread weights, joined in the order in which they were numbered."""
-        places = (self.where, self.places, self.signs)
+        places = [self.constant(name, weights[0]) for name in ("where", "places", "signs")]
         found: Tensor
         if not torch.compiler.is_compiling() and nobody_watches():
             found = _PlainSpread.apply(*places, *weights)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from tessera import _core
+from tessera.clifford._constants import Constants
 
 __all__ = ["GradeDropout"]
 
 _GRADES = (0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4)
 
 
-class GradeDropout(nn.Module):
+class GradeDropout(Constants):
     """Set grades of channels, and scalars, to zero at random while training.
 
     Parameters
@@ -22,14 +22,12 @@ class GradeDropout(nn.Module):
         Probability of each.
     """
 
-    grade_index: Tensor
-
     def __init__(self, p: float = 0.0) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise _core.ArgumentError(f"p: expected a number from 0 to 1, got {p!r}")
         self.p = p
-        self.register_buffer("grade_index", torch.tensor(_GRADES), persistent=False)
+        self.keep("grade_index", _GRADES)
 
     def forward(
         self, multivectors: Tensor, scalars: Tensor | None = None
@@ -51,7 +49,8 @@ class GradeDropout(nn.Module):
         if not self.training or self.p == 0:
             return multivectors, scalars
         kept = multivectors.new_ones(*multivectors.shape[:-1], max(_GRADES) + 1)
-        factors = functional.dropout(kept, self.p)[..., self.grade_index]
+        grades = self.constant("grade_index", multivectors)
+        factors = functional.dropout(kept, self.p)[..., grades]
         return multivectors * factors, (
             None if scalars is None else functional.dropout(scalars, self.p)
         )

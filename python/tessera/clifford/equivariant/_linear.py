@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from tessera import _core
+from tessera.clifford._constants import Constants
 from tessera.clifford.equivariant._dense import Labels, Places
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
 
@@ -44,7 +45,7 @@ def _count(name: str, value: int, least: int) -> int:
     return value
 
 
-class EquivariantLinear(nn.Module):
+class EquivariantLinear(Constants):
     """Mix channels by every linear map that commutes with the group, and scalars with them.
 
     Parameters
@@ -106,11 +107,10 @@ class EquivariantLinear(nn.Module):
         # One over the squares of what the maps are multiplied by: integers, which no change of the
         # module's type rounds.
         squares = np.rint(np.abs(geometry.basis).max(axis=(1, 2)) ** -2).astype(np.int64)
-        found = None if (squares == 1).all() else torch.from_numpy(squares)
-        self.register_buffer("_squares", found, persistent=False)
+        self._is_scaled = bool((squares != 1).any())
+        if self._is_scaled:
+            self.keep("_squares", squares)
         self.reset_parameters(initialization)
-
-    _squares: Tensor | None
 
     def extra_repr(self) -> str:
         """Return the sizes.
@@ -186,8 +186,8 @@ class EquivariantLinear(nn.Module):
             Weights, the first ones with the scale of their maps, and biases.
         """
         weight = self.weight
-        if self._squares is not None:
-            weight = weight * self._squares.to(weight.dtype).rsqrt()
+        if self._is_scaled:
+            weight = weight * self.constant("_squares", weight).to(weight.dtype).rsqrt()
         found = [weight] if self.bias is None else [weight, self.bias]
         for linear in (self.s2mvs, self.mvs2s, self.s2s):
             if linear is not None:

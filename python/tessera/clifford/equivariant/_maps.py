@@ -22,6 +22,8 @@ class Geometry:
 
     Attributes
     ----------
+    name : str
+        Its name in this module.
     signs : str
         The metric.
     n_map : int
@@ -34,11 +36,16 @@ class Geometry:
         Least mean square of the norm.
     """
 
+    name: str
     signs: str
     n_map: int
     scalars: tuple[int, ...]
     norm_metric: str
     eps: float
+
+    def __reduce__(self) -> str:
+        """Have copies and pickles of modules share it."""
+        return self.name
 
     @property
     def algebra(self) -> Algebra:
@@ -98,6 +105,6 @@ def _times(
 
 _EPS32 = float(np.float32(0.01))  # L-GATr keeps its 0.01 in float32
 
-PIN = Geometry("0+++", 9, (0,), "clamp", 0.01)
-LORENTZ = Geometry("+---", 10, (0, 15), "abs_clamp", _EPS32)
-LORENTZ_FULL = Geometry("+---", 5, (0,), "abs_clamp", _EPS32)
+PIN = Geometry("PIN", "0+++", 9, (0,), "clamp", 0.01)
+LORENTZ = Geometry("LORENTZ", "+---", 10, (0, 15), "abs_clamp", _EPS32)
+LORENTZ_FULL = Geometry("LORENTZ_FULL", "+---", 5, (0,), "abs_clamp", _EPS32)

@@ -17,13 +17,14 @@ from tessera.clifford.equivariant._gate import EquivariantGate
 from tessera.clifford.equivariant._linear import EquivariantLinear
 from tessera.clifford.equivariant._maps import Geometry
 
-__all__ = ["FeedForward"]
+__all__ = ["FeedForward", "can_fuse"]
 
 
-def _can_fuse(config: MLPConfig, primitives: PrimitivesConfig) -> bool:
+def can_fuse(config: MLPConfig, geometry: Geometry, primitives: PrimitivesConfig) -> bool:
     """Say whether the part is one that _fused has as a whole."""
     return (
-        config.num_layers_mlp == 2
+        geometry.signs == "+---"
+        and config.num_layers_mlp == 2
         and config.nonlinearity == "gelu"
         and config.dropout_prob is None
         and primitives.geometric_product
@@ -42,6 +43,8 @@ class FeedForward(nn.Module):
         The algebra.
     primitives : PrimitivesConfig, optional
         Of L-GATr.
+    is_part : bool
+        Whether a block that is fused arranges the weights.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class FeedForward(nn.Module):
         config: MLPConfig,
         geometry: Geometry,
         primitives: PrimitivesConfig | None = None,
+        is_part: bool = False,
     ) -> None:
         super().__init__()
         if config.num_layers_mlp < 1:
@@ -58,7 +62,6 @@ class FeedForward(nn.Module):
         primitives = primitives or PrimitivesConfig()
         self.config = config
         self.geometry = geometry
-        self.is_fused = geometry.signs == "+---" and _can_fuse(config, primitives)
         inner = config.num_layers_mlp - 1
         mv = [config.mv_channels, *[config.mlp_ratio * config.mv_channels] * inner]
         s = [config.s_channels, *[config.mlp_ratio * config.s_channels] * inner]
@@ -77,13 +80,13 @@ class FeedForward(nn.Module):
                         mv[1],
                         geometry,
                         keeps_bivectors=keeps,
-                        is_part=self.is_fused,
+                        is_part=is_part,
                         **sizes,
                     )
                 )
             else:
                 layers.append(EquivariantGate(geometry, config.nonlinearity))
-                sizes["is_part"] = self.is_fused
+                sizes["is_part"] = is_part
                 layers.append(EquivariantLinear(mv[i], mv[i + 1], geometry, **sizes))
             if config.dropout_prob is not None:
                 layers.append(GradeDropout(config.dropout_prob))

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from tessera import _core
 from tessera.clifford import _functional
+from tessera.clifford._constants import Constants
 from tessera.clifford._spec import make_spec
 from tessera.clifford.equivariant._linear import pack, unpack
 from tessera.clifford.equivariant._maps import Geometry
@@ -35,7 +36,7 @@ def normalized_rows(rows: Tensor, n_channel: int, n_scalar: int, geometry: Geome
     return pack(z, functional.layer_norm(scalars, scalars.shape[-1:]))
 
 
-class EquivariantNorm(nn.Module):
+class EquivariantNorm(Constants):
     """Divide multivectors by their root mean square over channels, and normalise scalars.
 
     Parameters
@@ -49,8 +50,6 @@ class EquivariantNorm(nn.Module):
     elementwise_affine : bool
         Multiply by gains: one per channel and grade, and one per scalar.
     """
-
-    grade_index: Tensor
 
     def __init__(
         self,
@@ -66,9 +65,7 @@ class EquivariantNorm(nn.Module):
         self.geometry = geometry
         self.epsilon = geometry.eps if epsilon is None else float(epsilon)
         if elementwise_affine:
-            self.register_buffer(
-                "grade_index", torch.tensor(geometry.algebra.grade_of), persistent=False
-            )
+            self.keep("grade_index", geometry.algebra.grade_of)
             self.weight_mv = nn.Parameter(torch.ones(mv_channels, geometry.algebra.n_grade))
             self.weight_s = nn.Parameter(torch.ones(s_channels))
         else:
@@ -96,7 +93,8 @@ class EquivariantNorm(nn.Module):
         """
         z = normalize(multivectors, self.geometry, self.epsilon)
         if self.weight_mv is not None:
-            z = z * self.weight_mv[:, self.grade_index].to(z.dtype)
+            grades = self.constant("grade_index", z)
+            z = z * self.weight_mv[:, grades].to(z.dtype)
         if scalars is None:
             return z, None
         gain = None if self.weight_s is None else self.weight_s.to(scalars.dtype)

@@ -1,0 +1,75 @@
+"""Buffers whose numbers are computed, not learned and not saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Constants"]
+
+
+class Constants(nn.Module):
+    """A module with constants, which are where its parameters are.
+
+    States do not have them, so who makes a module without data (``torch.device("meta")``) could not
+    load them: they wait on the host until the parameters have data.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[str, Tensor] = {}
+
+    def keep(self, name: str, values: npt.ArrayLike) -> None:
+        """Make a constant, on the device where parameters are made.
+
+        Parameters
+        ----------
+        name : str
+            Name of the buffer.
+        values : array
+            Its numbers.
+        """
+        with torch.inference_mode(False):  # where a module first runs is not where it is trained
+            found = torch.as_tensor(values, device="cpu")
+            device = torch.get_default_device()
+            if device.type == "meta":
+                self._waiting[name] = found
+            self.register_buffer(name, found.to(device), persistent=False)
+
+    def constant(self, name: str, like: Tensor) -> Tensor:
+        """Return a constant where some tensor is.
+
+        Parameters
+        ----------
+        name : str
+            As given to :meth:`keep`.
+        like : torch.Tensor
+            What it is computed with.
+
+        Returns
+        -------
+        torch.Tensor
+            The constant.
+        """
+        found: Tensor = getattr(self, name)
+        if found.is_meta and not like.is_meta:  # a state was assigned
+            found = self._waiting.pop(name).to(like.device)
+            setattr(self, name, found)
+        return found
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Move to another device or type; ``to_empty`` comes here as well."""
+        before = {name: t for name, t in self._buffers.items() if t is not None}
+        super()._apply(fn, recurse)
+        for name, old in before.items():
+            new = self._buffers[name]
+            assert new is not None
+            if new.is_meta and not old.is_meta:
+                self._waiting[name] = old.cpu()
+            elif old.is_meta and not new.is_meta and name in self._waiting:
+                new.copy_(self._waiting.pop(name))
+        return self
