@@ -377,6 +377,21 @@ def test_embeddings_come_back() -> None:
     assert lgatr.embed_axialvector(torch.eye(4)[0])[14] == 1
 
 
+def test_spurions() -> None:
+    beam = lgatr.embed_vector(torch.tensor([[2**0.5, 0, 0, 1], [2**0.5, 0, 0, -1], [1, 0, 0, 0]]))
+    assert torch.equal(lgatr.get_spurions("timelike"), beam)
+    one = lgatr.get_spurions("timelike", False, False, "cpu", torch.float64)
+    assert torch.equal(one, lgatr.get_spurions("timelike", dtype=one.dtype)[:1])
+    plane = lgatr.get_spurions(dtype=torch.bfloat16)
+    assert plane.dtype == torch.bfloat16
+    assert plane.nonzero().tolist() == [[0, 8], [1, 1]]  # xy, t
+    assert lgatr.get_spurions(None, False).shape == (0, 16)
+    for beam_spurion in ("lightlike", "spacelike", "xyplane", None):
+        for flags in ((True, True), (True, False), (False, True)):
+            n = len(lgatr.get_spurions(beam_spurion, *flags))
+            assert n == lgatr.get_num_spurions(beam_spurion, *flags)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -390,6 +405,7 @@ def test_embeddings_come_back() -> None:
         (lambda: lgatr.EquiLinear(2, 3, initialization="unit_scalar"), "needs scalar inputs"),
         (lambda: lgatr.ScalarGatedNonlinearity("swish"), "nonlinearity: expected one of"),
         (lambda: lgatr.embed_vector(torch.zeros(3)), r"vectors: expected \(\.\.\., 4\)"),
+        (lambda: lgatr.get_spurions("beam"), "beam_spurion: expected lightlike, .*got 'beam'"),
         (lambda: lgatr.EquiLinear(0, 3), "in_mv_channels: expected an integer of at least 1"),
     ],
 )

@@ -36,6 +36,7 @@ from tessera.clifford.lgatr._layers import (
     SelfAttention,
 )
 from tessera.clifford.lgatr._net import LGATr, LGATrBlock
+from tessera.clifford.lgatr._spurions import get_num_spurions, get_spurions
 
 __all__ = [
     "EquiLayerNorm",
@@ -60,5 +61,7 @@ __all__ = [
     "extract_pseudoscalar",
     "extract_scalar",
     "extract_vector",
+    "get_num_spurions",
+    "get_spurions",
     "sdp_attention",
 ]
