@@ -32,7 +32,7 @@ typedef struct tess_clifford_graph {
     int64_t n_sender;
     const tess_array *offsets; /* (n_receiver + 1), from 0 to the number of edges */
     const tess_array *senders; /* (edge), each in [0, n_sender) */
-    const tess_array *edges;   /* (edge): which row of scale, each once; NULL: 0, 1, 2 .. */
+    const tess_array *edges;   /* (edge): which row of scale, each once; NULL: in their order */
 } tess_clifford_graph;
 
 /** Says whether lists in host memory are as they have to be; is_checked does not matter. */
