@@ -314,15 +314,15 @@ class Plot {
                 this.svg, text);
   }
   drawAxes() {
-    const bottom = TOP + this.tall, m = this.map, names = m && m.columns;
+    const bottom = TOP + this.tall, m = this.map;
     const line = d => make('*path', {d, class: 'tick'}, this.svg);
     let right = -Infinity;
-    for (const [t, text] of this.marksOf(this.x, names, this.inner, 74)) {
-      const x = this.px(t), half = text.length * 3.4;
-      const at = names ? clamp(x, half, max(half, this.width - half)) : x; // names stay whole
-      if (at - half < right + 4 || at + half > this.width + 1) continue;
+    for (const [t, text] of this.marksOf(this.x, m && m.columns, this.inner, 74)) {
+      // Those at the ends stay whole.
+      const x = this.px(t), half = text.length * 3.4, at = clamp(x, half, this.width - half);
+      if (at - half < right + 4) continue;
       right = at + half;
-      line(`M${x} ${bottom}v4` + (m ? '' : `M${x} ${TOP}V${bottom}`));
+      line(`M${x} ${bottom}v4` + (m ? '' : `V${TOP}`));
       this.text(at, bottom + 17, 'middle', text);
     }
     for (const [t, text] of this.marksOf(this.y, m && m.rows, this.tall, 36)) {
