@@ -40,6 +40,21 @@ static tess_status write_error(const char *path, const char *what)
                           strerror(code), remedy);
 }
 
+// Data sets under git-annex are full of links to what was not fetched yet.
+static tess_status open_error(const char *path)
+{
+    const int code = errno;
+    char to[256];
+    const ssize_t n = code == ENOENT ? readlink(path, to, sizeof to) : -1;
+    if (n > 0) {
+        TESS_FAIL(TESS_E_NOT_FOUND,
+                  "%s: is a link to %.*s, which is not there: fetch the file first, as by 'datalad "
+                  "get'",
+                  path, (int)n, to);
+    }
+    TESS_FAIL(TESS_E_NOT_FOUND, "%s: cannot open: %s", path, strerror(code));
+}
+
 tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes, int64_t *mtime_ns)
 {
     *fd = -1;
@@ -49,7 +64,7 @@ tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes, int6
         opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (opened < 0 && errno == EINTR);
     if (opened < 0) {
-        TESS_FAIL(TESS_E_NOT_FOUND, "%s: cannot open: %s", path, strerror(errno));
+        return open_error(path);
     }
     struct stat info;
     if (fstat(opened, &info) != 0) {

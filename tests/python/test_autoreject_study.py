@@ -186,6 +186,19 @@ def test_empty_files_are_called_empty(bids: Path, tmp_path: Path) -> None:
     assert "is empty: copy the file again" in result["03"].message
 
 
+def test_samples_that_were_not_fetched_are_called_so(bids: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bids"
+    shutil.copytree(bids, root)
+    for subject in ("01", "02", "03"):
+        samples_of = root / f"sub-{subject}" / "eeg" / f"sub-{subject}_task-odd_eeg.eeg"
+        samples_of.unlink()
+        if subject == "02":
+            samples_of.symlink_to("../../.git/annex/objects/none")
+    found = ta.study(root, tmp_path / "out", **CUT, dry_run=True)
+    assert re.search(r"eeg\.eeg: is a link to .*none, which is not there", found["02"].message)
+    assert re.search(r"vhdr: \S+eeg\.eeg, which the header names, is not", found["01"].message)
+
+
 def test_other_folders_are_left_alone(bids: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="other things"):

@@ -64,7 +64,7 @@ static void wrong_sidecars_are_explained(void **state)
         const char *events, *part;
     } cases[] = {
         {"", "is empty; expected a table with a column 'onset'"},
-        {"time\tduration\n", "line 1: there is no column 'onset'"},
+        {"time\tduration\n", "line 1: there is no column 'onset'; columns are parted by tabs"},
         {"onset\tduration\n1\t0\nx\t0\n", "line 3: onset or duration is not a number"},
     };
     tess_context *ctx = unit_context(1, 0);

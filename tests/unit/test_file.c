@@ -23,6 +23,10 @@ static void opens_regular_files_only(void **state)
     assert_fails(tess_file_open_read(unit_path("none"), &fd, &bytes, &mtime_ns), TESS_E_NOT_FOUND,
                  "none: cannot open: No such file");
     assert_int_equal(fd, -1);
+    assert_int_equal(symlink(".git/annex/x", unit_path("link")), 0);
+    assert_fails(tess_file_open_read(unit_path("link"), &fd, &bytes, &mtime_ns), TESS_E_NOT_FOUND,
+                 "link: is a link to .git/annex/x, which is not there: fetch the file first");
+    unlink(unit_path("link"));
     assert_fails(tess_file_open_read(unit_path(""), &fd, &bytes, &mtime_ns), TESS_E_NOT_FOUND,
                  "is not a regular file");
     // Nobody writes to this pipe: waiting for a writer would be for ever.

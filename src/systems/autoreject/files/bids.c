@@ -35,8 +35,10 @@ static tess_status table_open(tess_context *ctx, const char *path, const char *c
     }
     if (t->at[0] < 0) {
         const tess_status status =
-            line ? tess_error_set(TESS_E_FORMAT, "%s: line 1: there is no column '%s'", path,
-                                  names[0])
+            line ? tess_error_set(TESS_E_FORMAT,
+                                  "%s: line 1: there is no column '%s'; columns are parted by "
+                                  "tabs, in UTF-8",
+                                  path, names[0])
                  : tess_error_set(TESS_E_FORMAT,
                                   "%s: is empty; expected a table with a column '%s': write it "
                                   "again, or take it away",

@@ -76,6 +76,11 @@ tess_status tess_ar_samples_find(tess_autoreject_epochs *epochs, const char *hea
         tess_ar_epochs_note(epochs, "'%s' of the header is not there, '%s' is taken instead", name,
                             guessed);
         *out = tess_ar_epochs_text(epochs, guessed);
+    } else if (status == TESS_OK && strcmp(named, guessed) == 0) {
+        status = tess_error_set(TESS_E_NOT_FOUND,
+                                "%s: %s, which the header names, is not there; the files of a "
+                                "recording belong in one folder",
+                                header, named);
     } else if (status == TESS_OK) {
         status = tess_error_set(TESS_E_NOT_FOUND,
                                 "%s: neither %s, which the header names, nor %s is there; the "

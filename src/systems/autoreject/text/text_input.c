@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { NUMBER_CHARS = 64 };
 
@@ -262,7 +262,8 @@ void tess_ar_path_free(tess_heap *heap, char *path)
 
 bool tess_ar_file_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    struct stat info;
+    return lstat(path, &info) == 0;
 }
 
 bool tess_ar_has_extension(const char *path, const char *extension)

@@ -48,6 +48,7 @@ char *tess_ar_beside(tess_heap *heap, const char *path, const char *name);
 // path with its extension replaced (".vhdr"), likewise.
 char *tess_ar_with_extension(tess_heap *heap, const char *path, const char *extension);
 void tess_ar_path_free(tess_heap *heap, char *path);
+// Also a link that leads nowhere: who opens it says so.
 bool tess_ar_file_exists(const char *path);
 bool tess_ar_has_extension(const char *path, const char *extension);
 
