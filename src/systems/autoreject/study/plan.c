@@ -18,25 +18,41 @@ static tess_status plan_fit(tess_context *ctx, const tess_autoreject_study *s,
     return tess_autoreject_fit_get_plan(ctx, epochs, &config, plan, sizeof *plan);
 }
 
-// The line that speaks of channels.tsv, which is wrong for all who use the tree.
+enum { LINE = 1000, N_LINE = 2 };
+
+// The lines that speak of channels.tsv, which is wrong for all who use the tree.
 static tess_status keep_warning(tess_autoreject_study *s, tess_ar_study_item *item,
                                 const char *notes)
 {
     int64_t n_warning = 0;
     char id[64];
-    char line[1024];
+    char lines[N_LINE * (LINE + sizeof id)];
+    size_t used = 0;
     snprintf(id, sizeof id, " [%s]", tess_warnings(&n_warning)[TESS_W_AUTOREJECT_TABLE].id);
-    const char *found = strstr(notes, id);
-    if (!found || item->table_warning) {
+    const char *found = item->table_warning ? NULL : strstr(notes, id);
+    for (int i = 0; i < N_LINE && found; i++, found = strstr(found + 1, id)) {
+        const char *begin = found;
+        while (begin > notes && begin[-1] != '\n') {
+            begin--;
+        }
+        const int length = found - begin < LINE ? (int)(found - begin) : LINE - 1;
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%.*s%s", used ? "\n" : "",
+                                 length, begin, id);
+    }
+    if (used == 0) {
         return TESS_OK;
     }
-    const char *begin = found;
-    while (begin > notes && begin[-1] != '\n') {
-        begin--;
-    }
-    snprintf(line, sizeof line, "%.*s%s", (int)(found - begin), begin, id);
-    item->table_warning = tess_ar_study_text(s, line);
+    item->table_warning = tess_ar_study_text(s, lines);
     return item->table_warning ? TESS_OK : TESS_E_MEMORY;
+}
+
+static void note_lines(tess_autoreject_study *s, const char *lines)
+{
+    for (const char *at = lines; *at; at += *at == '\n') {
+        const size_t length = strcspn(at, "\n");
+        tess_ar_study_note(s, "%.*s", (int)length, at);
+        at += length;
+    }
 }
 
 // Opens an item to see its size and what a fit of it would take.
@@ -181,7 +197,7 @@ tess_status tess_ar_study_plan(tess_autoreject_study *s)
     TESS_TRY(tess_ar_study_each(s, &work));
     for (int64_t i = 0; i < s->n; i++) {
         if (s->items[i].table_warning) {
-            tess_ar_study_note(s, "%s", s->items[i].table_warning);
+            note_lines(s, s->items[i].table_warning);
         }
     }
     return choose(s);

@@ -24,7 +24,7 @@ enum { TESS_AR_STUDY_PATH = 4096 };
 typedef struct tess_ar_study_item {
     tess_autoreject_study_recording *info; // among those of the study
     char inputs[33];                       // digest of its files
-    const char *table_warning;             // of its channels.tsv; NULL: none
+    const char *table_warning;             // lines of its channels.tsv; NULL: none
     const char *warnings;                  // of work that is not heard here, lines; NULL: none
     bool is_record_read;
     tess_ar_record record; // of what is done
