@@ -361,13 +361,16 @@ static tess_status invert_row_sums(const walk_build *build, tess_blocks *tempora
     int64_t outer = 1;
     for (int a = 0; a < build->grid.n_axis; a++) {
         const int64_t n = env->grid_shape[a];
-        const double *steps = build->table + build->grid.steps[a].middle;
+        const grid_steps *reached = &build->grid.steps[a];
+        const double *steps = build->table + reached->middle;
         inner /= n;
         for (int64_t o = 0; o < outer * inner; o++) {
             double *from = sums + o / inner * n * inner + o % inner;
             for (int64_t i = 0; i < n; i++) {
+                const int64_t first = i + reached->low > 0 ? i + reached->low : 0;
+                const int64_t last = i + reached->high < n ? i + reached->high : n - 1;
                 double sum = 0;
-                for (int64_t k = 0; k < n; k++) {
+                for (int64_t k = first; k <= last; k++) {
                     sum = fma(steps[k - i], from[k * inner], sum);
                 }
                 line[i] = sum;
