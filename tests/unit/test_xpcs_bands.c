@@ -93,11 +93,39 @@ static void what_is_not_known_has_no_band(void **state)
     assert_true(sd[0] == 0 && sd[1] == 0);
 }
 
+// The variance of a parameter at its bound is that of a fit without the bound.
+static void what_is_at_a_bound_is_held_there(void **state)
+{
+    (void)state;
+    enum { WIDE = 2 + 3 };
+    const double at[3] = {1e4, 0.5, -1e4};
+    const double t[2] = {1, 4};
+    int32_t status[3] = {TESS_XPCS_FREE, TESS_XPCS_FREE, TESS_XPCS_AT_LOWER};
+    double wide[WIDE][WIDE] = {{0}};
+    double sd[2];
+    wide[2][2] = 40 * 40;
+    wide[3][3] = 1e-4;
+    wide[4][4] = 1e12;
+    const tess_xpcs_result_info info = {.n_angle = 1,
+                                        .n_covariance = WIDE,
+                                        .theta = at,
+                                        .status = status,
+                                        .covariance = &wide[0][0]};
+    for (int k = 0; k < 2; k++) { // unidentified without the bound is no matter either
+        assert_true(tess_xp_rate_sd(&info, 0, t, 2, sd));
+        assert_true(fabs(sd[1] - sqrt(80 * 80 + 1e-4 * pow(2e4 * log(4), 2))) < 1e-9);
+        wide[4][4] = (double)INFINITY;
+    }
+    status[2] = TESS_XPCS_UNIDENTIFIED;
+    assert_false(tess_xp_rate_sd(&info, 0, t, 2, sd));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_follow_the_covariance),
         cmocka_unit_test(what_is_not_known_has_no_band),
+        cmocka_unit_test(what_is_at_a_bound_is_held_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // Curves of two components: transport of both, velocity and the sample's fraction over time.
 #include "base/status.h"
 #include "systems/xpcs/model/two.h"
+#include "systems/xpcs/report/bands.h"
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/settings/constants.h"
 
@@ -43,7 +44,8 @@ static double deviation_at(const tess_xpcs_result_info *info, double t, int whic
     double slope[4];
     double variance = 0;
     for (int64_t i = 0; i < q->n; i++) {
-        const double step = 1e-3 * sqrt(covariance[i * (width + 1)]);
+        const bool is_held = tess_xp_is_at_bound(info, q->first + i);
+        const double step = is_held ? 0 : 1e-3 * sqrt(covariance[i * (width + 1)]);
         double theta[TESS_XPCS_MAX_PARAM];
         memcpy(theta, info->theta, (size_t)info->n_param * sizeof *theta);
         theta[q->first + i] += step;
@@ -53,7 +55,9 @@ static double deviation_at(const tess_xpcs_result_info *info, double t, int whic
     }
     for (int64_t i = 0; i < q->n; i++) {
         for (int64_t j = 0; j < q->n; j++) {
-            variance += slope[i] * covariance[i * width + j] * slope[j];
+            variance += slope[i] != 0 && slope[j] != 0
+                            ? slope[i] * covariance[i * width + j] * slope[j]
+                            : 0;
         }
     }
     return variance > 0 ? sqrt(variance) : 0;
@@ -63,7 +67,7 @@ static bool has_band(const tess_xpcs_result_info *info, int which)
 {
     const struct quantity *q = &quantities[which];
     for (int64_t k = q->first; k < q->first + q->n; k++) {
-        if (!isfinite(info->sd[k])) {
+        if (!tess_xp_is_at_bound(info, k) && !isfinite(info->sd[k])) {
             return false;
         }
     }
