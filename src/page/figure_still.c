@@ -122,10 +122,16 @@ static void mark(drawing *d, bool is_x, double t, const char *text)
     mark_beside(d, is_x, t, is_x ? x_at(d, t) : y_at(d, t), text);
 }
 
-static void mark_linear(drawing *d, bool is_x, const span *s)
+static double out_of(const span *s, double t)
 {
-    const double low = fmin(s->low, s->high);
-    const double high = fmax(s->low, s->high);
+    return s->is_log ? pow(10, t) : t;
+}
+
+// Even in the values, also of an axis of logarithms.
+static void mark_evenly(drawing *d, bool is_x, const span *s)
+{
+    const double low = out_of(s, fmin(s->low, s->high));
+    const double high = out_of(s, fmax(s->low, s->high));
     const double wide = is_x ? d->width / 90.0 : d->height / 36.0; // marks there is room for
     const bool is_whole = is_x && d->figure->x_is_whole;
     const double step = fmax(is_whole ? 1 : 0, tess_html_step((high - low) * 5 / fmax(wide, 2)));
@@ -139,7 +145,7 @@ static void mark_linear(drawing *d, bool is_x, const span *s)
         } else {
             snprintf(text, sizeof text, "%.5g", value);
         }
-        mark(d, is_x, value, text);
+        mark(d, is_x, into(s, value), text);
     }
 }
 
@@ -206,10 +212,10 @@ static void draw_axis(drawing *d, bool is_x)
     char text[160];
     if (names && !map->pyramid) {
         mark_names(d, is_x, names, is_x ? map->n_column : map->n_row);
-    } else if (s->is_log) {
+    } else if (s->is_log && fabs(s->high - s->low) >= 1) {
         mark_log(d, is_x, s);
     } else {
-        mark_linear(d, is_x, s);
+        mark_evenly(d, is_x, s);
     }
     axis_name(is_x ? &d->figure->x : &d->figure->y, text);
     if (is_x) {

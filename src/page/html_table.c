@@ -21,10 +21,17 @@ void tess_html_fact_end(tess_html *html)
     tess_text_add(&html->text, "</table></div>\n");
 }
 
+// Numbers and words stand on the right, in one line; what is longer is a sentence, and is wrapped.
+static const char *kind_of(int column, const char *cell)
+{
+    enum { LONGEST_WORD = 48 };
+    return column > 0 && strlen(cell) <= LONGEST_WORD ? "td class=\"n\"" : "td";
+}
+
 static void cells_from(tess_html *html, const char *const *cells, int first, int n)
 {
     for (int i = first; i < n; i++) {
-        tess_html_element(&html->text, i == 0 ? "td" : "td class=\"n\"", cells[i]);
+        tess_html_element(&html->text, kind_of(i, cells[i]), cells[i]);
     }
     tess_text_add(&html->text, "</tr>\n");
 }

@@ -1,6 +1,7 @@
 """tessera xpcs joint: members from files and q, ties, results, what is refused."""
 
 import json
+import re
 import signal
 import subprocess
 
@@ -35,6 +36,9 @@ def test_files_of_several_q(tessera, tmp_path, runs):
     assert written["parameters"] == told["result"]["parameters"]
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "joint.json", "joint.npz", "joint.csv", "report.html"}
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    for plot in re.findall("<svg.*?</svg>", page, re.DOTALL):  # narrow axes of logarithms, too
+        assert plot.count('text-anchor="end"') > 1
     again = tessera("xpcs", "joint", *runs, "--qs", "all", *MODE, "-o", "out")
     assert again.returncode == 73
     assert "--overwrite" in again.stderr

@@ -171,6 +171,14 @@ def test_a_folder_that_is_gone_for_a_while(start, tmp_path, files):
     assert stop(process) == 143
 
 
+def test_the_page_says_why_a_file_failed_in_a_cell_that_wraps(tessera, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/bad.hdf").write_bytes(b"this is no HDF5 file at all" * 100)
+    assert tessera("xpcs", "watch", "in", "-o", "live", "--once", *MODE, *FAST).returncode == 65
+    page = (tmp_path / "live/watch.html").read_text(encoding="utf-8")
+    assert "<td>in/bad.hdf: " in page
+
+
 def test_alarms_are_said_and_marked_and_nothing_runs(tessera, tmp_path, files):
     (tmp_path / "in").mkdir()
     shutil.copy(files[0], tmp_path / "in/a.hdf")
