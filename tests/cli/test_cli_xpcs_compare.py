@@ -17,3 +17,10 @@ def test_the_table_is_told_as_json(tessera, tmp_path):
     assert told["models"] == json.loads((tmp_path / "models.json").read_text())["models"]
     lines = tessera("xpcs", "compare", "run.hdf", *WORDS)
     assert "probability" in lines.stdout
+    page = tessera("xpcs", "compare", "run.hdf", *WORDS, "--report", "models.html", "-q")
+    assert page.returncode == 0, page.stderr
+    assert "nan ±" not in (tmp_path / "models.html").read_text(encoding="utf-8")
+    few = tessera("xpcs", "compare", "run.hdf", "--models", "static_isotropic", "--n-draw", "20",
+                  "--n-warmup", "20")
+    assert few.returncode == 2, few.stderr
+    assert "raise n_draw" in few.stderr

@@ -216,11 +216,15 @@ static tess_status check_draws(const tess_xp_sampler *s, const tess_xpcs_posteri
                   "posterior: bridge sampling takes draws of method nuts and coords "
                   "logit, from all data and priors that are not the fit's");
     }
-    if (d->n_chain * (d->n_draw / 2) < LEAST_DRAWS || d->n_param != s->fit->n_param) {
+    if (d->n_param != s->fit->n_param) {
+        TESS_FAIL(TESS_E_ARGUMENT, "posterior: draws of %lld parameters, but the fit has %lld",
+                  (long long)d->n_param, (long long)s->fit->n_param);
+    }
+    if (d->n_chain * (d->n_draw / 2) < LEAST_DRAWS) {
         TESS_FAIL(TESS_E_ARGUMENT,
-                  "posterior: %lld draws of %lld parameters; bridge sampling takes at least %d of "
-                  "the fit's",
-                  (long long)(d->n_chain * d->n_draw), (long long)d->n_param, 2 * LEAST_DRAWS);
+                  "n_draw: %lld draws of %lld chains; bridge sampling takes at least %d in all: "
+                  "raise n_draw or n_chain, or take method laplace",
+                  (long long)d->n_draw, (long long)d->n_chain, 2 * LEAST_DRAWS);
     }
     return TESS_OK;
 }

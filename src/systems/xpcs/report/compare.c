@@ -87,6 +87,15 @@ static tess_status write_json(tess_context *ctx, const tess_xpcs_evidence *rows,
     return status;
 }
 
+// Nothing where there is no such estimate.
+static void put_estimate(char text[CELL], double value, double error)
+{
+    text[0] = '\0';
+    if (!isnan(value)) {
+        snprintf(text, CELL, "%.2f ± %.2f", value, error);
+    }
+}
+
 static void write_table(tess_html *html, const tess_xpcs_evidence *rows, int64_t n)
 {
     static const char *const heads[COLUMNS] = {
@@ -104,8 +113,8 @@ static void write_table(tess_html *html, const tess_xpcs_evidence *rows, int64_t
         snprintf(cells[3], CELL, "%.2f ± %.2f", e->log_bayes_factor, e->log_bayes_factor_error);
         snprintf(cells[4], CELL, "%s",
                  tess_xpcs_bayes_words(e->log_bayes_factor, e->log_bayes_factor_error));
-        snprintf(cells[5], CELL, "%.2f ± %.2f", e->bridge, e->bridge_error);
-        snprintf(cells[6], CELL, "%.2f ± %.2f", e->importance, e->importance_error);
+        put_estimate(cells[5], e->bridge, e->bridge_error);
+        put_estimate(cells[6], e->importance, e->importance_error);
         snprintf(cells[7], CELL, "%.2f", e->pareto_k);
         snprintf(cells[8], CELL, "%.1f", e->aic);
         snprintf(cells[9], CELL, "%.1f", e->bic);
