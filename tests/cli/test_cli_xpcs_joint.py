@@ -58,6 +58,7 @@ def test_members_that_the_model_does_not_describe(tessera, tmp_path, runs):
     assert result.returncode == 0, result.stderr
     assert json.loads((tmp_path / "told/joint.json").read_text())["quality"] == "poor"
     assert "Reduced chi2 of 2 of 2 members is above 10" in result.stderr
+    assert "fit poor" in (tmp_path / "told/report.html").read_text(encoding="utf-8")
     assert tessera(*words, "-o", "strict", "--strict").returncode == 1
     result = tessera(*words[:-1], "-o", "quiet", "-q")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")

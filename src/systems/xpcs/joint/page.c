@@ -23,6 +23,9 @@ static void write_verdict(joint_page *page)
     const tess_xpcs_joint_info *i = page->info;
     char text[CELL];
     const bool is_there = i->convergence == TESS_XPCS_CONVERGED;
+    static const tess_html_grade grades[] = {TESS_HTML_GOOD, TESS_HTML_CHECK, TESS_HTML_BAD};
+    snprintf(text, sizeof text, "fit %s", tess_xpcs_quality_name((tess_xpcs_quality)i->quality));
+    tess_html_badge(&page->html, grades[i->quality], text);
     tess_html_badge(&page->html, is_there ? TESS_HTML_GOOD : TESS_HTML_BAD,
                     tess_xpcs_convergence_name((tess_xpcs_convergence)i->convergence));
     if (i->excess_dof > 0) {
