@@ -1,6 +1,7 @@
 #include "runtime/identity.h"
 
 #include "base/status.h"
+#include "runtime/comm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +12,9 @@ static const char SEPARATOR = 0x1f;
 // Longer values are told by their first difference.
 enum { SHOWN_WHOLE = 300, SHOWN = 96 };
 
-static const char remedy[] =
+static const char folder_remedy[] =
     "remove the folder, or run with the data and settings it was made with";
+static const char rank_remedy[] = "start all with the same files, arguments and environment";
 
 void tess_identity_init(tess_identity *id, tess_context *ctx, const char *name, const char *backend)
 {
@@ -117,7 +119,8 @@ static void entry_at(const char *list, int n, int at, char entry[SHOWN])
     snprintf(entry, SHOWN, "%.*s", end - begin, list + begin);
 }
 
-static tess_status fail_long(const part *found, const part *own, const char *path)
+static tess_status fail_long(const part *found, const part *own, const char *whose,
+                             const char *remedy)
 {
     int at = 0;
     while (at < found->n_value && at < own->n_value && found->value[at] == own->value[at]) {
@@ -127,11 +130,12 @@ static tess_status fail_long(const part *found, const part *own, const char *pat
     char here[SHOWN];
     entry_at(found->value, found->n_value, at, there);
     entry_at(own->value, own->n_value, at, here);
-    TESS_FAIL(TESS_E_MISMATCH, "%s: belongs to other settings: %s there, %s here; %s", path, there,
+    TESS_FAIL(TESS_E_MISMATCH, "%s: belongs to other settings: %s there, %s here; %s", whose, there,
               here, remedy);
 }
 
-static tess_status fail_part(const part *found, const part *own, const char *path)
+static tess_status fail_part(const part *found, const part *own, const char *whose,
+                             const char *remedy)
 {
     const char *values[2] = {found->value, own->value};
     const int n_value[2] = {found->n_value, own->n_value};
@@ -141,7 +145,7 @@ static tess_status fail_part(const part *found, const part *own, const char *pat
     for (int i = 0; i < own->n_sentence && used < sizeof text; i++) {
         if (own->sentence[i] == '*' && n_star < 2) {
             if (n_value[n_star] > SHOWN_WHOLE) {
-                return fail_long(found, own, path);
+                return fail_long(found, own, whose, remedy);
             }
             used += (size_t)snprintf(text + used, sizeof text - used, "%.*s", n_value[n_star],
                                      values[n_star]);
@@ -151,27 +155,52 @@ static tess_status fail_part(const part *found, const part *own, const char *pat
         }
     }
     text[used < sizeof text ? used : sizeof text - 1] = '\0';
-    TESS_FAIL(TESS_E_MISMATCH, "%s: %s; %s", path, text, remedy);
+    TESS_FAIL(TESS_E_MISMATCH, "%s: %s; %s", whose, text, remedy);
 }
 
-tess_status tess_identity_compare(const char *found, const tess_identity *own, const char *path)
+static tess_status compare(const char *there, const char *here, const char *whose,
+                           const char *remedy)
 {
-    const char *here = NULL;
-    TESS_TRY(tess_text_finish(&own->text, &here));
-    const char *there = found;
     part a;
     part b;
     while (next_part(&here, &b)) {
         // Sentences differ between computations and versions, which stand first.
         if (!next_part(&there, &a) ||
             !is_same(a.sentence, a.n_sentence, b.sentence, b.n_sentence)) {
-            TESS_FAIL(TESS_E_MISMATCH, "%s: belongs to another kind of run; %s", path, remedy);
+            TESS_FAIL(TESS_E_MISMATCH, "%s: belongs to another kind of run; %s", whose, remedy);
         }
         if (!is_same(a.value, a.n_value, b.value, b.n_value)) {
-            return fail_part(&a, &b, path);
+            return fail_part(&a, &b, whose, remedy);
         }
     }
     return TESS_OK;
+}
+
+tess_status tess_identity_compare(const char *found, const tess_identity *own, const char *path)
+{
+    const char *here = NULL;
+    TESS_TRY(tess_text_finish(&own->text, &here));
+    return compare(found, here, path, folder_remedy);
+}
+
+tess_status tess_identity_agree(tess_context *ctx, const tess_identity *id, tess_status status)
+{
+    const char *own = "";
+    tess_comm_parts parts;
+    if (tess_comm_size(ctx) == 1) {
+        return status;
+    }
+    status = status == TESS_OK ? tess_text_finish(&id->text, &own) : status;
+    TESS_TRY(tess_comm_gather(ctx, (tess_comm_point){"what is computed", 0}, status, own,
+                              strlen(own) + 1, &parts));
+    const char *all = (const char *)parts.data;
+    for (int32_t rank = 1; rank < tess_comm_size(ctx) && status == TESS_OK; rank++) {
+        char whose[64];
+        snprintf(whose, sizeof whose, "rank %d is not at the work of rank 0", (int)rank);
+        status = compare(all + parts.offset[rank], all, whose, rank_remedy);
+    }
+    tess_comm_parts_free(&parts);
+    return status;
 }
 
 void tess_identity_digest(const tess_identity *id, char text[33])

@@ -39,6 +39,12 @@ void tess_identity_add_settings(tess_identity *id, const char *head,
 TESS_MUST_CHECK tess_status tess_identity_compare(const char *found, const tess_identity *own,
                                                   const char *path);
 
+// Whether all ranks of a job are at the same computation, as they must be before they take each
+// other's parts: hosts may have other files of the same name. TESS_E_MISMATCH on all of them,
+// saying what differs from rank 0's. status: how this rank has fared so far.
+TESS_MUST_CHECK tess_status tess_identity_agree(tess_context *ctx, const tess_identity *id,
+                                                tess_status status);
+
 // 32 hexadecimal digits that stand for all of it: in the provenance of results.
 void tess_identity_digest(const tess_identity *id, char text[33]);
 

@@ -16,11 +16,6 @@ static tess_status hash_samples(tess_context *ctx, const tess_autoreject_epochs 
     const tess_ar_reader *reader = &epochs->reader;
     tess_heap *heap = &ctx->heap;
     const size_t bytes = (size_t)(n_pick * info->n_time) * sizeof(double);
-    struct stat file;
-    if (info->path[0] && stat(info->path, &file) == 0) {
-        const int64_t facts[3] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
-        tess_hash_mix(hash, facts, sizeof facts);
-    }
     double *x = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "an epoch");
     tess_status status = x ? TESS_OK : TESS_E_MEMORY;
     const int64_t n = info->n_epoch < N_SAMPLE_EPOCH ? info->n_epoch : N_SAMPLE_EPOCH;
@@ -71,4 +66,18 @@ tess_status tess_ar_identity_add_epochs(tess_identity *id, tess_context *ctx,
     TESS_TRY(hash_samples(ctx, epochs, picks, n_pick, &samples));
     tess_identity_add_hash(id, "the samples differ from those of this run", samples);
     return TESS_OK;
+}
+
+void tess_ar_identity_add_file(tess_identity *id, const tess_autoreject_epochs *epochs)
+{
+    struct stat file;
+    tess_hash hash = {0, 0};
+    if (epochs->info.path[0] && stat(epochs->info.path, &file) == 0) {
+        const int64_t facts[3] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+        tess_hash_mix(&hash, facts, sizeof facts);
+    }
+    tess_identity_add_hash(id,
+                           "the samples differ from those of this run: their file was written "
+                           "or copied since",
+                           hash);
 }

@@ -1,7 +1,9 @@
 // A fit: for each type of channel, one pass over the samples, thresholds, the local search.
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/comm.h"
 #include "runtime/work.h"
 #include "systems/autoreject/epochs/identity.h"
 #include "systems/autoreject/fit/fit_state.h"
@@ -162,6 +164,16 @@ static tess_status open_store(fit *f)
         save(f, mark, &f->store, NULL, READ_SHARE);
     }
     return TESS_OK;
+}
+
+// Each rank has read all epochs, and takes what others make of theirs.
+static tess_status compare_ranks(const fit *f)
+{
+    const size_t bytes = (size_t)(f->store.n_epoch * f->store.n_chan) * sizeof *f->store.delta;
+    tess_hash hash = {0, 0};
+    tess_hash_mix(&hash, f->store.delta, bytes);
+    return tess_comm_agree(f->ctx, (tess_comm_point){"the samples of all epochs", hash.low},
+                           TESS_OK);
 }
 
 // After every tile of a search.
@@ -328,6 +340,7 @@ static tess_status fit_group(fit *f)
     TESS_TRY(open_repairer(f));
     int64_t begin_ns = tess_now_ns();
     TESS_TRY(open_store(f));
+    TESS_TRY(compare_ranks(f));
     add_seconds(f, READ, begin_ns);
     TESS_TRY(tess_ar_epochs_keep_peaks(f->setup.epochs, f->setup.groups[f->group].channels,
                                        f->store.n_chan, f->store.delta));
@@ -483,8 +496,10 @@ static tess_status open_work(fit *f)
                                    .check = tess_ar_fit_state_check,
                                    .self = &f->found};
     f->found = (tess_ar_fit_state){.setup = &f->setup, .model = f->model};
-    if (config->checkpoint_dir) {
+    if (config->checkpoint_dir || tess_comm_size(f->ctx) > 1) {
         TESS_TRY(identify(f));
+        TESS_TRY(tess_identity_agree(f->ctx, &f->id, TESS_OK));
+        tess_ar_identity_add_file(&f->id, f->setup.epochs); // of each host its own
     }
     return tess_work_open(f->ctx, &work, &f->id, &f->work);
 }

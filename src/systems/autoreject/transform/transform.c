@@ -268,7 +268,9 @@ static tess_status identify(transform *t)
     tess_identity_init(&t->id, t->ctx, "autoreject.transform", t->ctx->cpu.backend->name);
     tess_identity_add_settings(&t->id, NULL, tables, configs, 2, NULL);
     tess_identity_add_hash(&t->id, "model or reject log differ from those of this run", hash);
-    return tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan);
+    TESS_TRY(tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan));
+    tess_ar_identity_add_file(&t->id, t->epochs);
+    return TESS_OK;
 }
 
 static tess_status check_tiles(void *self, const tess_checkpoint *found, const char *path)

@@ -144,6 +144,7 @@ tess_status tess_de_shuffle_open_work(tess_de_shuffle *t)
                                      .keep = 2,
                                      .check = check_found,
                                      .self = t};
+    TESS_TRY(tess_identity_agree(t->model.ctx, &t->id, TESS_OK));
     TESS_TRY(tess_work_open(t->model.ctx, &config, &t->id, &t->work));
     return t->work.is_found ? restore(t) : TESS_OK;
 }

@@ -4,6 +4,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/comm.h"
+#include "systems/decode/states/fingerprint.h"
 
 #include <string.h>
 
@@ -181,6 +183,22 @@ static bool wants_likelihood_only(const tess_decode_outputs *o)
            !o->predictive_state_probabilities;
 }
 
+// Rows of a rank that has other data or another model would be taken for those of all.
+static tess_status compare_ranks(tess_context *ctx, const tess_de_engine_desc *desc)
+{
+    tess_de_fingerprint fingerprint;
+    tess_identity id;
+    if (tess_comm_size(ctx) == 1) {
+        return TESS_OK;
+    }
+    tess_de_fingerprint_make(desc->detector, desc->observation, desc->design, &fingerprint);
+    tess_identity_init(&id, ctx, "decode.predict", desc->device->backend->name);
+    tess_de_fingerprint_add(&fingerprint, &id);
+    const tess_status status = tess_identity_agree(ctx, &id, TESS_OK);
+    tess_identity_free(&id);
+    return status;
+}
+
 static tess_status predict(tess_context *ctx, tess_de_engine_desc *desc,
                            tess_decode_outputs *outputs, tess_blocks *memory)
 {
@@ -219,6 +237,7 @@ tess_status tess_decode_predict(tess_context *ctx, const tess_decode_detector *d
     const uint32_t given_bytes = outputs->struct_size;
     tess_de_engine_desc desc;
     TESS_TRY(tess_de_predict_desc(ctx, detector, &seen, &own, &wanted, &desc));
+    TESS_TRY(compare_ranks(ctx, &desc));
     desc.is_divided = 1;
     desc.is_for_all_ranks = 1; // every rank runs the rest, and has all results
     tess_blocks memory;

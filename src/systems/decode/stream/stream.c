@@ -474,7 +474,6 @@ static tess_status compute(tess_de_stream_run *run)
 static tess_status lead(tess_de_stream_run *run, tess_status status)
 {
     TESS_TRY(status);
-    identify(run);
     TESS_TRY(look_at_result(run));
     return run->report.was_finished ? TESS_OK : compute(run);
 }
@@ -553,6 +552,10 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
     if (status == TESS_OK) {
         status = tess_de_engine_device(ctx, detector, &run->device);
     }
+    if (status == TESS_OK) {
+        identify(run);
+    }
+    status = tess_identity_agree(ctx, &run->id, status);
     status = tess_comm_is_first(ctx) ? tess_de_ranks_dismiss(ctx, run->engine, lead(run, status))
                                      : serve(run, status);
     if (status == TESS_OK) {

@@ -156,7 +156,8 @@ static tess_status open_work(fit *f)
                                         config->keep_checkpoints > 0 ? config->keep_checkpoints : 1,
                                     .check = read_state,
                                     .self = f};
-    TESS_TRY(tess_xp_identity_make(f->device, &f->problem, &f->id, f->settings));
+    TESS_TRY(tess_identity_agree(
+        f->ctx, &f->id, tess_xp_identity_make(f->device, &f->problem, &f->id, f->settings)));
     TESS_TRY(tess_work_open(f->ctx, &setup, &f->id, &f->work));
     f->is_resumed = f->work.is_found;
     f->is_kept_finished = f->is_resumed && f->resumed_from == 1;

@@ -192,6 +192,9 @@ tess_status tess_xp_sampler_open_work(tess_xp_sampler *s)
                                     .check = read_state,
                                     .self = s};
     TESS_TRY(make_identity(s));
+    if (!s->is_alone) {
+        TESS_TRY(tess_identity_agree(s->ctx, &s->id, TESS_OK));
+    }
     TESS_TRY(tess_work_open(s->ctx, &setup, &s->id, &s->work));
     s->is_resumed = s->work.is_found;
     tess_work_forget(&s->work);
