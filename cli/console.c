@@ -140,6 +140,11 @@ int console_fail(int code, const char *format, ...)
     return code;
 }
 
+const char *console_hushed(void)
+{
+    return kept;
+}
+
 void console_say_hushed(const char *start)
 {
     if (kept[0]) {

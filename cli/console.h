@@ -32,8 +32,10 @@ void console_init(void);
 int console_finish(int code);
 
 // 1: notes are not printed. Errors always are.
-// A rank that another speaks for: what it says is kept, its last failure for console_say_hushed().
+// A rank that another speaks for: of what it would say its failure is kept, for
+// console_say_hushed(). console_hushed(): that; "": none.
 void console_set_hushed(int hushed);
+const char *console_hushed(void);
 void console_say_hushed(const char *start);
 void console_set_quiet(int quiet);
 

@@ -10,30 +10,25 @@ static int32_t rank;
 static int32_t n_rank = 1;
 static int has_met; // through a context: failures are everybody's
 
-static void hush(void)
-{
-    console_set_hushed(rank > 0);
-    if (rank > 0 && !freopen("/dev/null", "w", stdout)) {
-        abort(); // results of all ranks in one stream are of no use to anybody
-    }
-}
-
 void ranks_init(void)
 {
     (void)tess_comm_launch(&rank, &n_rank);
-    hush();
+    console_set_hushed(rank > 0);
 }
 
 void ranks_meet(const tess_context *ctx)
 {
     tess_context_info info;
-    if (tess_context_get_info(ctx, &info, sizeof info) != TESS_OK || info.n_rank == 1) {
+    if (tess_context_get_info(ctx, &info, sizeof info) != TESS_OK) {
         return;
     }
     rank = info.rank;
     n_rank = info.n_rank;
-    has_met = 1;
-    hush();
+    has_met = n_rank > 1;
+    console_set_hushed(rank > 0);
+    if (rank > 0 && !freopen("/dev/null", "w", stdout)) {
+        abort(); // results of all ranks in one stream are of no use to anybody
+    }
 }
 
 int ranks_is_first(void)
@@ -90,7 +85,11 @@ int ranks_leave(cli *c, int code)
     if (!has_met || !c->ctx) {
         return code;
     }
-    const tess_status status = tess_context_leave(c->ctx, status_of(code));
+    const char *message = console_hushed();
+    const tess_status own = status_of(code);
+    const tess_status status = own != TESS_OK && message[0]
+                                   ? tess_context_leave_with(c->ctx, own, message)
+                                   : tess_context_leave(c->ctx, own);
     if (code == 0 && status != TESS_OK && rank == 0) {
         code = console_status(status);
     }

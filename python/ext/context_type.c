@@ -2,6 +2,8 @@
 
 #include "core.h"
 
+#include <tessera/sys/comm.h>
+
 #include <string.h>
 #include <time.h>
 
@@ -457,9 +459,14 @@ static PyObject *context_leave(PyObject *self, PyObject *error)
     if (take_lock(context) < 0) {
         return NULL;
     }
+    PyObject *text = error == Py_None ? NULL : PyObject_Str(error);
+    const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    PyErr_Clear(); // an error without words has none for others
     tess_status status = own;
-    Py_BEGIN_ALLOW_THREADS status = tess_context_leave(context->handle, own);
+    Py_BEGIN_ALLOW_THREADS status =
+        tess_context_leave_with(context->handle, own, message ? message : "");
     Py_END_ALLOW_THREADS release_lock(context);
+    Py_XDECREF(text);
     if (own == TESS_OK && status != TESS_OK) {
         return core_raise(state, status,
                           status == TESS_CANCELLED ? tess_status_text(status) : tess_last_error());

@@ -83,17 +83,18 @@ static tess_status join(tess_context *ctx, const tess_comm_module *module,
     return TESS_OK;
 }
 
-static tess_status find_wish(const char *comm, const char **wish, const char **by, int32_t *n_rank)
+static tess_status find_wish(const char *comm, const char **wish, const char **by, int32_t *rank,
+                             int32_t *n_rank)
 {
-    int32_t rank = 0;
     *by = NULL;
+    *rank = 0;
     *n_rank = 0;
     *wish = comm ? comm : "none";
     if (strcmp(*wish, "auto") != 0) {
         return TESS_OK;
     }
     const char *variable = getenv("TESSERA_COMM");
-    *by = tess_comm_launch(&rank, n_rank);
+    *by = tess_comm_launch(rank, n_rank);
     *wish = *by ? "mpi" : "none";
     if (!variable || !*variable || strcmp(variable, "auto") == 0) {
         return TESS_OK;
@@ -109,10 +110,11 @@ tess_status tess_comm_open(tess_context *ctx, const char *comm, const void *comm
 {
     const char *wish = NULL;
     const char *by = NULL;
+    int32_t rank = 0;
     int32_t n_rank = 0;
     char why[512] = "";
     tess_comm_start start;
-    TESS_TRY(find_wish(comm, &wish, &by, &n_rank));
+    TESS_TRY(find_wish(comm, &wish, &by, &rank, &n_rank));
     if (strcmp(wish, "none") == 0) {
         return TESS_OK;
     }
@@ -125,10 +127,11 @@ tess_status tess_comm_open(tess_context *ctx, const char *comm, const void *comm
         TESS_FAIL(TESS_E_UNSUPPORTED, "comm mpi: %s", why);
     }
     TESS_TRY(join(ctx, module, &start));
-    if (by && n_rank > 0 && ctx->comm->place.n_rank != n_rank) {
+    const int32_t n_found = ctx->comm->place.n_rank;
+    if (by && (n_rank > 0 ? n_found != n_rank : n_found <= rank)) {
         snprintf(why, sizeof why,
                  "%s knows of %d; start with the mpirun of that MPI, or srun --mpi=pmix",
-                 ctx->comm->place.library, (int)ctx->comm->place.n_rank);
+                 ctx->comm->place.library, (int)n_found);
         return refuse_alone(by, n_rank, why);
     }
     return TESS_OK;
@@ -144,12 +147,15 @@ typedef struct build {
     uint64_t memory_limit_bytes;
 } build;
 
-static tess_status compare_builds(tess_context *ctx, const build *all)
+static tess_status compare_builds(const tess_context *ctx, const tess_comm_parts *parts)
 {
-    const build *first = &all[0];
-    ctx->memory_limit_bytes = first->memory_limit_bytes;
+    const build *first = (const build *)(const void *)parts->data;
     for (int32_t k = 1; k < tess_comm_size(ctx); k++) {
-        const build *other = &all[k];
+        const build *other = first + k;
+        if (parts->offset[k + 1] != (uint64_t)(k + 1) * sizeof *first) {
+            TESS_FAIL(TESS_E_VERSION, "rank %d runs another Tessera than this: install one version",
+                      (int)k);
+        }
         if (strcmp(first->version, other->version) != 0 ||
             strcmp(first->commit, other->commit) != 0) {
             TESS_FAIL(TESS_E_VERSION,
@@ -170,11 +176,19 @@ static tess_status compare_builds(tess_context *ctx, const build *all)
                 "the number of ranks: give all ranks devices of one kind, or --device cpu",
                 (int)k, other->device, first->device);
         }
-        const uint64_t least = ctx->memory_limit_bytes;
-        ctx->memory_limit_bytes =
-            other->memory_limit_bytes < least ? other->memory_limit_bytes : least;
     }
     return TESS_OK;
+}
+
+static void take_least_memory(tess_context *ctx, const tess_comm_parts *parts)
+{
+    const build *all = (const build *)(const void *)parts->data;
+    for (int32_t k = 0; k < tess_comm_size(ctx); k++) {
+        if (all[k].memory_limit_bytes < ctx->memory_limit_bytes) {
+            ctx->memory_limit_bytes = all[k].memory_limit_bytes;
+            ctx->memory_limit_origin = "the least of all ranks";
+        }
+    }
 }
 
 tess_status tess_comm_settle(tess_context *ctx, tess_status status)
@@ -194,7 +208,10 @@ tess_status tess_comm_settle(tess_context *ctx, tess_status status)
     }
     TESS_TRY(
         tess_comm_gather(ctx, (tess_comm_point){"context", 0}, status, &own, sizeof own, &parts));
-    const tess_status alike = compare_builds(ctx, (const build *)(const void *)parts.data);
+    const tess_status alike = compare_builds(ctx, &parts);
+    if (alike == TESS_OK) {
+        take_least_memory(ctx, &parts);
+    }
     ctx->host.memory_limit_bytes = ctx->memory_limit_bytes;
     tess_comm_parts_free(&parts);
     return alike;
@@ -244,6 +261,14 @@ tess_status tess_context_leave(tess_context *ctx, tess_status status)
     tess_comm_parts_free(&parts);
     part(comm);
     return agreed;
+}
+
+tess_status tess_context_leave_with(tess_context *ctx, tess_status status, const char *message)
+{
+    if (status != TESS_OK) {
+        tess_error_set(status, "%s", message);
+    }
+    return tess_context_leave(ctx, status);
 }
 
 int tess_context_is_lost(const tess_context *ctx)

@@ -74,3 +74,25 @@ def test_a_copy_of_another_date_is_the_same_data(hosts):
     finally:
         (hosts.directory / "kept.npz").replace(hosts.directory / "1" / "epochs.npz")
     assert result.returncode == 0, result.stderr
+
+
+def test_a_failure_of_one_host_is_told_in_its_words(hosts):
+    """Found out by the command, not by the library."""
+    result = run(hosts, *FIT, "-o", "far", second=["TESSERA_SCRATCH=/nowhere"], folder="0")
+    assert result.returncode != 0
+    assert "rank 1 of 2: TESSERA_SCRATCH '/nowhere': there is no such folder" in result.stderr
+
+
+@pytest.mark.parametrize("left", [
+    {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "1"}, {"PMIX_RANK": "1"}])
+def test_what_a_launcher_left_in_the_environment(hosts, left):
+    """A rank's program starts the command: it says what it finds, or refuses, but is never mute."""
+    for words in ([*FIT[:2], "0/s.txc2", *FIT[3:], "-o", "left"],
+                  ["autoreject", "ptp", "0/epochs.npz", "-o", "left.npy"]):
+        said = hosts(*words, environment=left)
+        assert said.returncode == 69, said.stderr
+        assert "TESSERA_COMM=none" in said.stderr
+    said = hosts("info", "0/s.txc2", environment=left)
+    assert said.returncode == 0 and "s.txc2" in said.stdout, said.stderr
+    said = hosts("info", "none.txc2", environment=left)
+    assert said.returncode == 66 and "none.txc2" in said.stderr

@@ -161,8 +161,7 @@ static void check_apart(tess_context *ctx)
 static void check_leave(tess_context *ctx)
 {
     if (tess_comm_size(ctx) > 1 && tess_comm_rank(ctx) == 0) {
-        tess_error_set(TESS_E_IO, "disk full");
-        CHECK(tess_context_leave(ctx, TESS_E_IO) == TESS_E_IO);
+        CHECK(tess_context_leave_with(ctx, TESS_E_IO, "disk full") == TESS_E_IO);
     } else if (tess_comm_size(ctx) > 1) {
         CHECK(tess_comm_agree(ctx, (tess_comm_point){"elsewhere", 0}, TESS_OK) == TESS_E_IO);
         CHECK(strcmp(tess_last_error(), "disk full") == 0);

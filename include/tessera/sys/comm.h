@@ -7,6 +7,7 @@
 #ifndef TESSERA_SYS_COMM_H
 #define TESSERA_SYS_COMM_H
 
+#include "tessera/context.h"
 #include "tessera/sys/module.h"
 
 TESS_BEGIN_DECLS
@@ -69,6 +70,11 @@ typedef const tess_comm_module *(*tess_comm_entry_fn)(void);
  * is 1.
  */
 TESS_API const char *tess_comm_launch(int32_t *rank, int32_t *n_rank);
+
+/** As tess_context_leave(), for a failure of the caller's own, of which tess_last_error() knows
+ *  nothing: message (UTF-8) is what the other ranks hear. */
+TESS_API tess_status tess_context_leave_with(tess_context *ctx, tess_status status,
+                                             const char *message);
 
 TESS_END_DECLS
 
