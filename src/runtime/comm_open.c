@@ -1,9 +1,11 @@
 // How the ranks of a job meet, and part.
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "runtime/comm.h"
 #include "runtime/module.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +146,23 @@ typedef struct build {
     char commit[48];
     char isa[16];
     char device[96]; // its kind: "cpu", "NVIDIA H200"
+    char libm[33];   // digest of values
     uint64_t memory_limit_bytes;
 } build;
+
+// The C library chooses instructions of its own by the CPU, whatever ours are: without fused
+// multiply-adds one value of exp() in a thousand has another last digit.
+static void digest_libm(char text[33])
+{
+    tess_hash hash = {0};
+    for (int i = 1; i <= 4096; i++) {
+        const double x = 0.005 * i;
+        const double values[] = {exp(-x), log(x),   pow(x, 1.37), sin(x),
+                                 cos(x),  log1p(x), expm1(-x)};
+        tess_hash_mix(&hash, values, sizeof values);
+    }
+    tess_hash_text(hash, text);
+}
 
 static tess_status compare_builds(const tess_context *ctx, const tess_comm_parts *parts)
 {
@@ -168,6 +185,14 @@ static tess_status compare_builds(const tess_context *ctx, const tess_comm_parts
                       "would depend on the number of ranks: set TESSERA_ISA (--isa) to one that "
                       "all machines have",
                       (int)k, other->isa, first->isa);
+        }
+        if (strcmp(first->libm, other->libm) != 0) {
+            TESS_FAIL(
+                TESS_E_UNSUPPORTED,
+                "exp() and its like have other last digits on rank %d than on rank 0, and the "
+                "result would depend on the number of ranks: give all ranks CPUs of one kind "
+                "and one C library, or all the same GLIBC_TUNABLES=glibc.cpu.hwcaps=...",
+                (int)k);
         }
         if (strcmp(first->device, other->device) != 0) {
             TESS_FAIL(
@@ -201,6 +226,7 @@ tess_status tess_comm_settle(tess_context *ctx, tess_status status)
     snprintf(own.version, sizeof own.version, "%s", tess_version());
     snprintf(own.commit, sizeof own.commit, "%s", tess_build_commit());
     snprintf(own.isa, sizeof own.isa, "%s", ctx->isa ? ctx->isa : "");
+    digest_libm(own.libm);
     if (status == TESS_OK) { // CPUs are told apart by their instruction sets
         const tess_device_info *info = &ctx->device->info;
         const bool is_cpu = ctx->device == &ctx->cpu;

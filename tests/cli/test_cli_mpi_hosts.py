@@ -1,7 +1,9 @@
 """Ranks on hosts that are not alike: refused by name, or the same bytes, never mixed."""
 
 import os
+import platform
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,6 +83,18 @@ def test_a_failure_of_one_host_is_told_in_its_words(hosts):
     result = run(hosts, *FIT, "-o", "far", second=["TESSERA_SCRATCH=/nowhere"], folder="0")
     assert result.returncode != 0
     assert "rank 1 of 2: TESSERA_SCRATCH '/nowhere': there is no such folder" in result.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+                    reason="needs a C library that can be told what CPU there is")
+def test_another_libm_is_refused(hosts):
+    """As on a CPU without fused multiply-adds, which the instruction set of both does not have."""
+    without = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F"
+    if " fma " not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("a CPU without fused multiply-adds")
+    result = run(hosts, *FIT, "-o", "libm", "--isa", "ref", second=[without], folder="0")
+    assert result.returncode == 69, result.stderr
+    assert "exp() and its like have other last digits on rank 1" in result.stderr
 
 
 @pytest.mark.parametrize("left", [
