@@ -26,19 +26,19 @@
 #define ADD_12 BY_LANE
 #define ADD_14 BY_LANE
 
-// Rows that are done at once: the first as often as it fits, then the next.
+// Rows that are done at once: the first as often as it fits, then the next. And so many panels are
+// too few for rows of a turned tile to be brought together: lanes read them where they are, single
+// items miss the cache.
 #ifdef V_HAS_LANES
 #define EACH_TILE(X) X(12) X(8) X(4) X(2) X(1)
-enum { MOST_ROWS = 12, HAS_LANES = 1 };
+enum { MOST_ROWS = 12, HAS_LANES = 1, FEW_PANELS = 8 };
 #elif V_REGISTERS >= 32
 #define EACH_TILE(X) X(14) X(8) X(4) X(2) X(1)
-enum { MOST_ROWS = 14, HAS_LANES = 0 };
+enum { MOST_ROWS = 14, HAS_LANES = 0, FEW_PANELS = 1 };
 #else
 #define EACH_TILE(X) X(6) X(4) X(2) X(1)
-enum { MOST_ROWS = 6, HAS_LANES = 0 };
+enum { MOST_ROWS = 6, HAS_LANES = 0, FEW_PANELS = 1 };
 #endif
-
-enum { FEW_PANELS = 8 };
 
 void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
 {
