@@ -28,7 +28,7 @@ SYSTEMS = {
     "xpcs": "X-ray correlations",
     "clifford": "Clifford layers",
 }
-LONGEST = 60  # seconds a script may take
+LONGEST = 600  # seconds of a cell, to end what hangs: on busy machines minutes go by
 
 
 def scripts():
