@@ -231,6 +231,18 @@ def test_transforms() -> None:
     torch.library.opcheck(torch.ops.tessera.clifford_graph_dot.default, (x, y, *lists, True, False))
 
 
+def test_lists_made_without_gradients_serve_with_them() -> None:
+    graph = tc.Graph([0, 1, 2, 0], [1, 0, 1, 2], 3)
+    x = torch.randn(4, 3, 2)
+    with torch.inference_mode():
+        want = tc.graph_sum(x, graph)
+    leaf = x.clone().requires_grad_()
+    z = torch.ops.tessera.clifford_graph_sum(leaf, None, *graph._tensors["cpu"])
+    z.sum().backward()
+    assert torch.equal(z, want)
+    assert torch.equal(leaf.grad, torch.tensor([2.0, 1, 1])[:, None].expand(4, 3, 2))
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled() -> None:
     torch.manual_seed(4)

@@ -59,7 +59,8 @@ def make_lists(graph: Graph, device: Any) -> Lists:
     found = graph._tensors.get(key)
     if found is None:
         lists = (*graph._lists, *graph._back_lists)
-        found = tuple(torch.as_tensor(t).to(key).contiguous() for t in lists)
+        with torch.inference_mode(False):  # they are for calls with gradients as well
+            found = tuple(torch.as_tensor(t).to(key).contiguous() for t in lists)
         graph._tensors[key] = found
     return found
 
