@@ -78,13 +78,13 @@ static int prepare(watcher *w)
     w->model = j->model;
     w->n_start = j->fit_config.n_start;
     memcpy(w->start, j->start, sizeof w->start);
+    CLI_TRY(watch_open(&w->folder)); // before there is a folder of results
     if (mkdir(output, 0777) != 0 && errno != EEXIST) {
         return console_fail(73, "-o %s: %s", output, strerror(errno));
     }
     snprintf(w->table_path, sizeof w->table_path, "%.4000s/watch.csv", output);
     snprintf(w->page_path, sizeof w->page_path, "%.4000s/watch.html", output);
     w->table.path = w->table_path;
-    CLI_TRY(watch_open(&w->folder));
     CLI_TRY(watch_table_open(w->c, &w->table, &w->folder.files));
     w->c->values.overwrite = 1; // what lies in a file's folder is of an earlier fit of it
     w->page_is_old = 1;

@@ -179,6 +179,13 @@ def test_the_page_says_why_a_file_failed_in_a_cell_that_wraps(tessera, tmp_path)
     assert "<td>in/bad.hdf: " in page
 
 
+def test_nothing_is_written_where_there_is_no_folder_to_watch(tessera, tmp_path):
+    (tmp_path / "file").touch()
+    for name in ("gone", "file"):
+        assert tessera("xpcs", "watch", name, "-o", "live", "--once", *MODE).returncode == 66
+    assert not (tmp_path / "live").exists()
+
+
 def test_alarms_are_said_and_marked_and_nothing_runs(tessera, tmp_path, files):
     (tmp_path / "in").mkdir()
     shutil.copy(files[0], tmp_path / "in/a.hdf")
