@@ -24,3 +24,6 @@ def test_the_table_is_told_as_json(tessera, tmp_path):
                   "--n-warmup", "20")
     assert few.returncode == 2, few.stderr
     assert "raise n_draw" in few.stderr
+    twice = tessera("xpcs", "compare", "run.hdf", "--models", "static_isotropic,static_isotropic")
+    assert twice.returncode == 2, twice.stderr
+    assert "models: static_isotropic stands there twice" in twice.stderr

@@ -179,12 +179,12 @@ static tess_status check(const comparison *c, const int32_t *modes, int64_t n_mo
 {
     const tess_xpcs_fit_config *f = &c->fit_config;
     if (n_mode < 1) {
-        TESS_FAIL(TESS_E_ARGUMENT, "modes: none; expected at least one model");
+        TESS_FAIL(TESS_E_ARGUMENT, "models: none; expected at least one");
     }
     for (int64_t k = 0; k < n_mode; k++) {
         for (int64_t l = 0; l < k; l++) {
             if (modes[k] == modes[l]) {
-                TESS_FAIL(TESS_E_ARGUMENT, "modes: %s stands there twice",
+                TESS_FAIL(TESS_E_ARGUMENT, "models: %s stands there twice; name each once",
                           tess_xpcs_mode_name((tess_xpcs_mode)modes[k]));
             }
         }
