@@ -343,7 +343,8 @@ static tess_status check_angles(const char *path, const char *layout,
     if ((config->n_phi > 0 || config->angles_last) && strcmp(layout, "dataset") != 0) {
         TESS_FAIL(TESS_E_CONFIG,
                   "%s: a file of layout %s says its angles itself; leave out phi and angles_last "
-                  "(--phi, --angles-last; --phi-ranges selects), or name a data set (--c2-path)",
+                  "(--phi, --angles-last, experimental_data.phi_angles; --phi-ranges selects), or "
+                  "name a data set (--c2-path)",
                   path, layout);
     }
     return TESS_OK;
