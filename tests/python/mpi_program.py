@@ -83,8 +83,18 @@ def all_results(bids: Path, out: Path) -> dict[str, str]:
     return xpcs_results() | decode_results(out) | study_results(bids, out)
 
 
-def other_chunks(comm: Any) -> str:
-    """Return what is said of ranks that predict in other steps than rank 0."""
+def own_error(comm: Any) -> str:
+    """Return what the others hear of an error that one rank found in Python."""
+    with tessera.Context(comm=f"mpi:{comm.py2f()}") as context:
+        try:
+            context.leave(tessera.ArgumentError("theta is not mine") if comm.rank == 1 else None)
+        except tessera.Error as error:
+            return str(error)
+    return "nothing"
+
+
+def other_steps(is_second: bool, *, has_chunks: bool) -> str:
+    """Return what is said where the second predicts in other steps, or other spikes."""
     time = np.arange(0, 4, 0.01)
     x = 20 + 20 * np.sin(time)[:, None]
     times, marks = [time[::9]], [np.ones((len(time[::9]), 1))]
@@ -94,8 +104,10 @@ def other_chunks(comm: Any) -> str:
         sampling_frequency=100,
     )
     model.fit(time, x, times, marks)
+    n_chunk = 2 + 2 * (is_second and has_chunks)
+    marks = [marks[0] + (is_second and not has_chunks)]
     try:
-        model.predict(times, marks, time=time, n_chunks=2 + 2 * (comm.rank == 1))
+        model.predict(times, marks, time=time, n_chunks=n_chunk)
     except tessera.Error as error:
         return str(error)
     return "nothing"
@@ -103,7 +115,9 @@ def other_chunks(comm: Any) -> str:
 
 def broken(comm: Any) -> dict[str, str]:
     """One rank wants something else: all hear of it, and go on together."""
-    chunks = other_chunks(comm)
+    chunks = other_steps(comm.rank == 1, has_chunks=True)
+    rows = other_steps(comm.rank == 1, has_chunks=False)
+    own = own_error(comm)
     data = xpcs.simulate(mode="static_isotropic", n_angle=2, n_frame=240, dt=0.1, sigma=0.01)
     try:
         xpcs.fit(data, mode="static_isotropic", sigma=0.01, n_start=1 + comm.rank)
@@ -111,7 +125,7 @@ def broken(comm: Any) -> dict[str, str]:
     except tessera.Error as error:
         said = f"{type(error).__name__}: {error}"
     fitted = xpcs.fit(data, mode="static_isotropic", sigma=0.01)
-    return {"said": said, "chunks": chunks, "fit": digest(fitted.theta)}
+    return {"said": said, "chunks": chunks, "rows": rows, "own": own, "fit": digest(fitted.theta)}
 
 
 def main() -> None:

@@ -58,6 +58,16 @@ def test_an_error_names_its_recording(client: Any, tmp_path: Path) -> None:
     assert made[str(tmp_path / "good.npy")].compute().shape == (2, 3)
 
 
+def test_tasks_are_called_after_what_they_do(tmp_path: Path) -> None:
+    """Where a worker dies (of want of memory, say) Dask has nothing but the name of the task."""
+    named = tasks.per_recording(peaks, ["a.npz", "b.npz"], scale=1.0)
+    again = tasks.per_recording(peaks, ["a.npz"], scale=2.0)
+    assert named["b.npz"].key.startswith("b.npz-")
+    assert named["a.npz"].key != again["a.npz"].key
+    by_q = tasks.per_q(tmp_path / "run.hdf", [0.01])
+    assert by_q[0.01].key.startswith(f"{tmp_path / 'run.hdf'}, q 0.01-")
+
+
 def test_wave_vectors(client: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.hdf"
     xpcs.simulate_file(path, n_angle=3, n_frame=30)

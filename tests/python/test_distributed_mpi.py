@@ -82,7 +82,12 @@ def test_all_ranks_get_the_bits_of_one(
 def test_an_error_is_everybodys_and_the_next_call_works(tmp_path: Path) -> None:
     need_ranks()
     found = results(tmp_path / "out", 3, "broken")
-    assert all("the ranks have come apart" in each["said"] for each in found)
+    differs = "rank 0: belongs to other settings: n_start=2 there, n_start=1 here; start all"
+    assert all(differs in each["said"] for each in found)
+    other = "rank 1 is not at the work of rank 0: the spikes differ from those of this run"
+    assert all(other in each["rows"] for each in found)
+    own = "rank 1 of 3: theta is not mine"
+    assert [each["own"] for each in found] == [own, "nothing", own]
     step = "rank 0 is at 200 time bins from bin 0, this one at 100 from 0; give all the same arg"
     assert all(step in each["chunks"] for each in found)
     assert len({each["fit"] for each in found}) == 1

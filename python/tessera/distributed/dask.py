@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,11 @@ def _call(function: Callable[..., Any], name: str, threads: int, /, *args: Any, 
         return function(*args, **kw)
     except Exception as error:
         raise TaskError(name, type(error).__name__, str(error)) from error
+
+
+def _key(name: str) -> str:
+    """Name a task as Dask does where its worker dies, and no error of ours can say whose it was."""
+    return f"{name}-{uuid.uuid4().hex}"
 
 
 def _threads(threads: int) -> int:
@@ -133,7 +139,7 @@ def per_recording(
     task = delayed(_call, pure=False)
     count = _threads(threads)
     return {
-        name: task(function, name, count, item, **keywords)
+        name: task(function, name, count, item, dask_key_name=_key(name), **keywords)
         for name, item in _named(recordings, "recordings").items()
     }
 
@@ -199,6 +205,7 @@ def per_subject(
             parts / name,
             subjects=name,
             resume=True,
+            dask_key_name=_key(f"subject {name}"),
             **own,
         )
         for name in subjects
@@ -268,7 +275,9 @@ def per_q(
         if isinstance(value, str) or not math.isfinite(value) or value <= 0:
             raise ArgumentError(f"q: positive numbers in 1/Å are needed, got {name}")
         where = f"{os.fspath(source)}, q {name}"
-        made[float(value)] = task(_fit_q, where, count, source, float(value), given, keywords)
+        made[float(value)] = task(
+            _fit_q, where, count, source, float(value), given, keywords, dask_key_name=_key(where)
+        )
     return made
 
 
