@@ -56,6 +56,7 @@ class Line:
     read: object = contents
     longer: tuple = ()
     kept: str = "{}-work/**/*.ckpt"  # what is there when work is kept
+    lock: str = "lock"  # the end of its path: from then on work is kept
     checkpoint: bool = True
 
 
@@ -73,7 +74,7 @@ TABLE = {
                          longer=("--uncertainty", "block_bootstrap", "--n-bootstrap", "60")),
     "profile": Line([*FIT, "--uncertainty", "profile", "--n-start", "3"]),
     "draws": Line([*DRAW, "--n-samples", "20"], longer=("--n-samples", "24"),
-                  kept="{}-work/draws/*.ckpt"),
+                  kept="{}-work/draws/*.ckpt", lock="draws/lock"),
     "decode": Line(DECODE, read=digests, longer=("--chunks", "200")),
     "events": Line([*EVENTS, "--shuffles", "11"], out="{}.csv", read=rows,
                    longer=("--shuffles", "200")),
@@ -127,14 +128,15 @@ def test_the_bytes_of_one_process(inputs, name, n_rank, threads):
 
 def kill_one(inputs, line, own, words):
     """A rank of three, when there is something to go on from: before the third rename."""
-    after = "lock" if line.checkpoint else ""
+    after = line.lock if line.checkpoint else ""
     job, ranks = hold(inputs, 3, *words, kind="rename", at=3, after=after)
+    has_kept = any(inputs.directory.glob(line.kept.format(own)))
     with job:
-        assert any(inputs.directory.glob(line.kept.format(own)))
         os.kill(ranks[2], signal.SIGKILL)
         os.kill(ranks[0], signal.SIGCONT)
         _, errors = job.communicate(timeout=300)
         assert job.returncode == 137, errors
+    assert has_kept
 
 
 @pytest.mark.skipif(not ALL, reason="./dev mpi runs it")
