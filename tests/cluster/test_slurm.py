@@ -95,9 +95,10 @@ def test_ranks_that_are_stopped_go_on_to_the_bytes_of_one_process(slurm, tessera
         slurm("scontrol", "update", f"JobId={job}", "NumTasks=1")
         slurm("scontrol", "release", job)
     assert slurm.wait(job) == {"COMPLETED"}, log_of(tessera, job)
-    assert int(slurm.facts(job)[0]["Restarts"]) == 1
-    assert int(slurm.facts(job)[0]["NumTasks"]) == (2 if how == "told" else 1)
     log = log_of(tessera, job)
+    # SLURM may take the job back before it has cleared away the step that was stopped.
+    assert int(slurm.facts(job)[0]["Restarts"]) == 1 + log.count("srun has started nothing")
+    assert int(slurm.facts(job)[0]["NumTasks"]) == (2 if how == "told" else 1)
     assert ("stopped in time; going on" in log) == (how == "told")
     assert "stopped on request" in log and "resumed from" in log
     check_same(tessera, *words)
