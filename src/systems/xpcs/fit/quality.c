@@ -453,7 +453,7 @@ static tess_status write_recovery(const tess_xp_engine *e, tess_xpcs_result *r)
     return tess_xp_result_set_text(r, TESS_XP_TEXT_RECOVERY, text);
 }
 
-tess_xpcs_quality tess_xp_quality_of_chi2(double reduced_chi2)
+int32_t tess_xp_quality_of_chi2(double reduced_chi2)
 {
     return reduced_chi2 < good_chi2       ? TESS_XPCS_GOOD
            : reduced_chi2 < marginal_chi2 ? TESS_XPCS_MARGINAL
