@@ -182,24 +182,23 @@ def make_results(
             "encoding_groups": np.asarray(encoding_groups),
         }
         return Results(_squeezed(data_vars), coords, attrs)
-    fixed = _coordinates(tuple(states), state_ind.tobytes(), centers.tobytes(), centers.shape[1])
-    clock = PandasIndex(pd.Index(time), "time")
-    of_states = {
-        "environments": np.asarray(environments),
-        "encoding_groups": np.asarray(encoding_groups),
-    }
-    found = xr.Dataset(
-        {name: _variable(*variable) for name, variable in data_vars.items()},
-        coords=xr.Coordinates(
-            {
-                **fixed[0],
-                **clock.create_variables({"time": _variable(("time",), time)}),
-                **{name: _variable(("states",), array) for name, array in of_states.items()},
-            },
-            indexes={**fixed[1], "time": clock},
-        ),
-        attrs=attrs,
+    fixed, indexes = _coordinates(
+        tuple(states), state_ind.tobytes(), centers.tobytes(), centers.shape[1]
     )
+    clock = PandasIndex(pd.Index(time), "time")
+    variables = {
+        **fixed,
+        **clock.create_variables({"time": _variable(("time",), time)}),
+        "environments": _variable(("states",), np.asarray(environments)),
+        "encoding_groups": _variable(("states",), np.asarray(encoding_groups)),
+    }
+    data = {name: _variable(*variable) for name, variable in data_vars.items()}
+    indexes = {**indexes, "time": clock}
+    if len(states) == 1:
+        # Most models of one state: squeeze() would import dask where it is installed, a second.
+        data, variables = ({k: _without_states(v) for k, v in d.items()} for d in (data, variables))
+        del indexes["states"]
+    found = xr.Dataset(data, coords=xr.Coordinates(variables, indexes=indexes), attrs=attrs)
     return found.squeeze() if 1 in found.sizes.values() else found
 
 
@@ -209,6 +208,12 @@ def _variable(dims: tuple[str, ...], array: Array) -> Any:
     import xarray as xr
 
     return xr.Variable(dims, array, fastpath=True)
+
+
+def _without_states(variable: Any) -> Any:
+    """Return the variable at its only state."""
+    sizes = {dim: n for dim, n in variable.sizes.items() if dim != "states"}
+    return _variable(tuple(sizes), variable.values.reshape(tuple(sizes.values())))
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import warnings
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -22,6 +24,11 @@ from tessera.decode.results import Results, make_results, position_names, state_
 if TYPE_CHECKING:
     from tessera.decode._keywords import StreamReport
     from tessera.decode._types import PathLike, ResultsLike, Table
+
+# Results are datasets of xarray where it is installed. It takes seconds to import: here, as with
+# the originals, and not in the first prediction, which is to take as long as any other.
+with contextlib.suppress(ImportError):
+    importlib.import_module("xarray")
 
 ALWAYS = ("acausal_posterior", "acausal_state_probabilities")
 _FILTER = ("causal_posterior", "causal_state_probabilities")
