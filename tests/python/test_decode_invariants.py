@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decode_numpy as reference
+import tessera
+import tessera.decode as td
 from decode_support import encode, log_likelihood, observation, predict
 from tessera.decode.environment import Environment, make_track_graph
 from tessera.decode.models import (
@@ -580,3 +582,47 @@ def test_duplicate_position_times() -> None:
     data.position_time[1200] = data.position_time[1199]
     with pytest.raises(ValueError, match="1200"):
         data.encoding("exact")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_bins_where_nobody_was_raise_no_floor(device: str) -> None:
+    """Of a direction that saw one end of a long line alone, and spikes below what f32 can do."""
+    if device == "cuda" and not any(d["backend"] == "cuda" for d in tessera.devices()):
+        pytest.skip("no NVIDIA GPU")
+    rng = np.random.default_rng(3)
+    n = 600
+    clock = np.arange(n) / 50
+    is_out = np.arange(n) < n // 2
+    position = np.where(is_out, np.linspace(0, 400, n), 6 * rng.random(n))[:, np.newaxis]
+    times = [np.sort(rng.uniform(0, clock[-1], 150))]
+    marks = [rng.normal(0, 15, (150, 6)) + [0, 300, 0, 0, 0, 0] * (times[0] < 3)[:, np.newaxis]]
+    found = []
+    for mode in ("fast", "exact"):
+        environment = td.Environment(place_bin_size=3.0)
+        there = td.Uniform("")
+        model = td.ClusterlessDetector(
+            discrete_initial_conditions=np.array([0.5, 0.5]),
+            discrete_transition_type=td.DiscreteStationaryDiagonal([0.9, 0.9]),
+            discrete_transition_stickiness=np.zeros(2),
+            continuous_transition_types=[[there, there], [there, there]],
+            observation_models=[
+                td.ObservationModel(encoding_group="out"),
+                td.ObservationModel(encoding_group="back"),
+            ],
+            environments=environment,
+            state_names=["Out", "Back"],
+            clusterless_algorithm_params={"position_std": 1.5, "waveform_std": 5.0},
+            floor="relative",
+            mode=mode,
+        )
+        groups = np.where(is_out, "out", "back")
+        model.fit(clock, position, times, marks, encoding_group_labels=groups, device=device)
+        results = model.predict(
+            times, marks, clock, return_outputs="log_likelihood", device=device
+        )
+        found.append(np.asarray(results["log_likelihood"]))
+        (back,) = (v for k, v in model.encoding_model_.items() if k[1] == "back")
+        assert np.min(np.asarray(back["occupancy"])) == 0
+    fast, exact = found
+    assert np.nanmin(exact) < -1000
+    np.testing.assert_allclose(fast, exact, rtol=1e-4, atol=1e-3)

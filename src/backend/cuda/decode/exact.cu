@@ -224,16 +224,18 @@ __global__ void __launch_bounds__(threads) listed_kernel(kde_work w)
     }
 }
 
-// The floor of one spike's values.
+// The floor of one spike's values. Bins that nothing is known of lie on it, whatever f32 left there
+// when it had no value to count the floor from.
 __device__ void floor_spike(const kde_work &w, const one_spike &spike)
 {
     __shared__ double most[threads];
     __shared__ int n_floored[threads];
     const int thread = int(threadIdx.x);
     const int64_t n_bin = w.model.n_bin;
+    const double *offset = spike.e->offset;
     double largest = -INFINITY;
     for (int64_t p = thread; p < n_bin; p += threads) {
-        largest = fmax(largest, value_at(w, spike.values, p));
+        largest = fmax(largest, offset[p] > -INFINITY ? value_at(w, spike.values, p) : -INFINITY);
     }
     __syncthreads();
     most[thread] = largest;
@@ -251,7 +253,7 @@ __device__ void floor_spike(const kde_work &w, const one_spike &spike)
     int n = 0;
     for (int64_t p = thread; p < n_bin; p += threads) {
         const double v = value_at(w, spike.values, p);
-        if (!(v > floor)) {
+        if (!(v > floor) || !(offset[p] > -INFINITY)) {
             set_value(w, spike.values, p, floor);
             n++;
         }
