@@ -162,6 +162,25 @@ __global__ void __launch_bounds__(32 * most_groups, 2) columns_kernel(kde_work w
 constexpr int threads = 256;
 constexpr int most_spikes = kde_tile_spikes; // of a block, four a thread
 
+// What sums of each spike are sure, in the place of its first strip's total: few threads of a block
+// with few spikes would have the others wait for it.
+__global__ void __launch_bounds__(kde_tile_spikes) sure_kernel(kde_work w)
+{
+    const int64_t tile = blockIdx.x;
+    const int spike = int(threadIdx.x);
+    float *totals = w.totals + tile * w.n_strip * kde_tile_spikes + spike;
+    if (spike >= w.tiles[tile].n) {
+        return;
+    }
+    float total = 0;
+    for (int64_t strip = 0; strip < w.n_strip; strip++) {
+        total += totals[strip * kde_tile_spikes];
+    }
+    const tess_kde_electrode &e = kde_electrode_of(w, tile);
+    totals[0] =
+        kde_is_within(w, e, tile, spike) ? float(kde_least_sure(w, e, double(total))) : INFINITY;
+}
+
 // What the threads of a block share besides the values.
 struct block_state {
     float sure[most_spikes];
@@ -191,17 +210,11 @@ struct part {
     int ld;     // items from spike to spike of the values
 };
 
-__device__ void find_sure(const kde_work &w, const part &t, block_state &s)
+__device__ void read_sure(const kde_work &w, const part &t, block_state &s)
 {
     const int k = int(threadIdx.x);
     if (k < t.spikes) {
-        float total = 0;
-        for (int64_t strip = 0; strip < w.n_strip; strip++) {
-            total += w.totals[(t.tile * w.n_strip + strip) * kde_tile_spikes + t.first + k];
-        }
-        s.sure[k] = kde_is_within(w, *t.e, t.tile, t.first + k)
-                        ? float(kde_least_sure(w, *t.e, double(total)))
-                        : INFINITY;
+        s.sure[k] = w.totals[t.tile * w.n_strip * kde_tile_spikes + t.first + k];
         s.most[k] = ordered(-INFINITY);
         s.unsure[k] = 0;
         s.floored[k] = 0;
@@ -465,7 +478,7 @@ __global__ void __launch_bounds__(threads, 2)
         }
         copies_end();
     }
-    find_sure(w, t, s);
+    read_sure(w, t, s);
     find_values<is_staged>(w, t, s, values, shared);
     write_values(w, t, s, values);
 }
@@ -522,13 +535,17 @@ cudaError_t launch_values(cudaStream_t stream, const kde_work &w, int64_t n_tile
 cudaError_t kde_launch_bins(cudaStream_t stream, const kde_work &w, int64_t n_tile)
 {
     const size_t spike_bytes = (size_t(w.model.n_bin) | 1) * sizeof(float);
+    sure_kernel<<<unsigned(n_tile), kde_tile_spikes, 0, stream>>>(w);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess && w.model.nodes.n_dim == 2) {
+        error = launch_columns(stream, w, n_tile);
+    }
+    if (error != cudaSuccess) {
+        return error;
+    }
     if (w.model.nodes.n_dim == 2) {
-        const cudaError_t error = launch_columns(stream, w, n_tile);
         const int64_t n_staged = w.axes[0].n_cell * w.n_value;
         const size_t staged_bytes = size_t(n_staged) * sizeof(float4);
-        if (error != cudaSuccess) {
-            return error;
-        }
         // With one sum a thread, values can take the place of what was staged.
         const bool shares = staged_columns(w) * w.axes[0].n_block <= threads;
         const size_t both = staged_bytes + 4 * spike_bytes;
