@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -152,7 +153,10 @@ def transfer_case(shape, prepared, seconds_of):
 def run_command(*words):
     command = os.environ["TESSERA_COMMAND"]
     begin = time.perf_counter()
-    subprocess.run([command, "autoreject", *words], check=True, capture_output=True)
+    done = subprocess.run([command, "autoreject", *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"tessera autoreject {shlex.join(words)}: exit code {done.returncode}\n"
+                         + done.stderr[-2000:])
     return time.perf_counter() - begin
 
 
@@ -165,7 +169,8 @@ def big_case(shape=(6000, 128, 1000)):
         folder.mkdir(exist_ok=True)
         if not file.exists():
             run_command("simulate", "-o", str(file), "--positions", str(places), "--epochs",
-                        str(shape[0]), "--channels", str(shape[1]), "--samples", str(shape[2]))
+                        str(shape[0]), "--channels", str(shape[1]), "--samples", str(shape[2]),
+                        "--device", "cpu")
         return ["fit", str(file), "--montage", str(places), "--memory-limit", "4G"]
 
     return Case(
