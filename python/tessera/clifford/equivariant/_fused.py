@@ -16,6 +16,7 @@ from torch import Tensor
 from tessera.clifford import _torch, _torch_eager
 from tessera.clifford.equivariant import _native as native
 from tessera.clifford.equivariant import _node as node
+from tessera.clifford.equivariant._differentiable import differentiable
 from tessera.clifford.equivariant._gate import gated
 from tessera.clifford.equivariant._linear import pack, times, unpack
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
@@ -49,21 +50,7 @@ def is_plain(*tensors: Tensor) -> bool:
     )
 
 
-def _through(
-    compute: Callable[..., Tensor], inputs: tuple[Any, ...], wanted: Any, grad: Tensor
-) -> list[Any]:
-    """Return gradients that can be differentiated again, None where none is wanted."""
-    with torch.enable_grad():
-        z = compute(*inputs)
-        places = [i for i, is_wanted in enumerate(wanted) if is_wanted]
-        found = torch.autograd.grad(z, [inputs[i] for i in places], grad, create_graph=True)
-    gradients: list[Any] = [None] * len(inputs)
-    for i, g in zip(places, found, strict=True):
-        gradients[i] = g
-    return gradients
-
-
-def differentiable(
+def _gradients_of_part(
     inputs: tuple[Tensor, ...],
     wanted: tuple[bool, ...],
     grad: Tensor,
@@ -82,7 +69,7 @@ def differentiable(
         sizes = FeedForwardSizes(c, s, hidden_c, hidden_s, geometry)
         return composed(rows, pair, out, last, sizes)
 
-    return _through(compute, inputs, wanted, grad)
+    return differentiable(compute, inputs, wanted, grad)
 
 
 class _NormRows(torch.autograd.Function):
@@ -99,7 +86,7 @@ class _NormRows(torch.autograd.Function):
         (rows,) = ctx.saved_tensors
         c, s, geometry = ctx.sizes
         if torch.is_grad_enabled():
-            found = differentiable((rows,), (True,), gradients[0], c, s, 0, 0, geometry)
+            found = _gradients_of_part((rows,), (True,), gradients[0], c, s, 0, 0, geometry)
             return found[0], None, None, None
         return native.norm_back(rows, gradients[0].contiguous(), c, geometry), None, None, None
 
@@ -113,7 +100,7 @@ def _gradients(
 ) -> tuple[Any, ...]:
     """Return gradients that can be differentiated again, as the compiled node asks for them."""
     c, s, hidden_c, hidden_s = sizes
-    return tuple(differentiable(inputs, wanted, grad, c, s, hidden_c, hidden_s, geometry))
+    return tuple(_gradients_of_part(inputs, wanted, grad, c, s, hidden_c, hidden_s, geometry))
 
 
 def norm_rows(rows: Tensor, c: int, s: int, geometry: Geometry) -> Tensor:
@@ -164,7 +151,7 @@ class _FeedForward(torch.autograd.Function):
         n = ctx.sizes
         if torch.is_grad_enabled():
             wanted = ctx.needs_input_grad[:4]
-            return *differentiable(tuple(inputs), wanted, gradients[0], *n), None
+            return *_gradients_of_part(tuple(inputs), wanted, gradients[0], *n), None
         rows, pair, out, last = inputs
         gz = gradients[0].contiguous()
         sums = [torch.empty_like(m) for m in (pair, out, last)]

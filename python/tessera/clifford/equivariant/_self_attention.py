@@ -17,6 +17,7 @@ from tessera.clifford.equivariant._attention import (
 from tessera.clifford.equivariant._config import SelfAttentionConfig
 from tessera.clifford.equivariant._dense import Labels, Matrices
 from tessera.clifford.equivariant._dropout import GradeDropout
+from tessera.clifford.equivariant._few_items import attend_to_few
 from tessera.clifford.equivariant._fused import norm_rows
 from tessera.clifford.equivariant._linear import (
     EquivariantLinear,
@@ -172,7 +173,7 @@ class SelfAttention(nn.Module):
     def _project(
         self, rows: Tensor, matrices: list[Tensor], more: Tensor | None, gain: Tensor | None
     ) -> list[Tensor]:
-        """Return packed queries, keys and values, (..., item, head, feature)."""
+        """Return packed queries, keys and values, (..., item, part, head, feature)."""
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
         width = 16 * c + s
         found = []
@@ -182,9 +183,27 @@ class SelfAttention(nn.Module):
             z = z.view(*z.shape[:-1], n_part, n_head, width)
             if self.config.normalizes:
                 z = norm_rows(z, c, s, self.geometry)
-            # Not by index: the gradient of each part would be as large as all of them.
-            found += z.unbind(-3)
+            found.append(z)
         return found
+
+    def _attend(self, parts: list[Tensor], options: dict[str, Any]) -> Tensor:
+        """Return what items see of each other, (..., item, head, feature)."""
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        found = None
+        if self._is_signed and len(parts) == 1:
+            found = attend_to_few(parts[0], options)
+        if found is not None:
+            return found
+        # Not by index: the gradient of each part would be as large as all of them.
+        q, k, v = (t.transpose(-3, -2) for part in parts for t in part.unbind(-3))
+        if self._is_signed:
+            return attend(q, k, v, **options).transpose(-3, -2)
+        z = pin_attention(
+            *(unpack(t, c, s)[0] for t in (q, k, v)),
+            *(unpack(t, c, s)[1] for t in (q, k, v)),
+            **options,
+        )
+        return pack(*z).transpose(-3, -2)
 
     def rows(
         self,
@@ -214,21 +233,10 @@ class SelfAttention(nn.Module):
         torch.Tensor
             Packed rows.
         """
-        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
-        q, k, v = (t.transpose(-3, -2) for t in self._project(rows, matrices[:-1], more, gain))
-        if self._is_signed:
-            z = attend(q, k, v, **options)
-        else:
-            z = pack(
-                *pin_attention(
-                    *(unpack(t, c, s)[0] for t in (q, k, v)),
-                    *(unpack(t, c, s)[1] for t in (q, k, v)),
-                    **options,
-                )
-            )
+        z = self._attend(self._project(rows, matrices[:-1], more, gain), options)
         if self.head_scale is not None:
-            z = z * self.head_scale[:, None, None].to(z.dtype)
-        z = z.transpose(-3, -2).flatten(-2)
+            z = z * self.head_scale[:, None].to(z.dtype)
+        z = z.flatten(-2)
         return times(z, matrices[-1], self.out_linear.has_bias)
 
     def forward(

@@ -12,8 +12,11 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/baddbmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
@@ -41,6 +44,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 namespace
@@ -410,6 +414,7 @@ PyObject *py_operation(PyObject *, PyObject *args)
     return PyCapsule_New(op, "tessera.clifford.Op", nullptr);
 }
 
+#include "attention.hpp"
 #include "rows.hpp"
 
 // The leading members of DLPack's table for C.
@@ -462,6 +467,8 @@ PyMethodDef methods[] = {
      METH_FASTCALL, nullptr},
     {"rows", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_rows)), METH_FASTCALL,
      nullptr},
+    {"attention", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_attention)),
+     METH_FASTCALL, nullptr},
     {"geometry", py_geometry, METH_VARARGS, nullptr},
     {"operation", py_operation, METH_VARARGS, nullptr},
     {"connect", py_connect, METH_VARARGS, nullptr},
