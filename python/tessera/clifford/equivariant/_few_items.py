@@ -19,6 +19,7 @@ __all__ = ["attend_to_few"]
 
 _LEAST_BYTES = 48 << 20  # of queries, keys and values; the host is slower than the GPU with fewer
 _LEAST_SETS = 32  # of items; a product has that many small matrices
+_LEAST_ITEMS = 32  # below that matrices are smaller than what is multiplied at a time
 _KNOWN = {"attn_mask", "dropout_p", "is_causal", "scale"}
 
 
@@ -41,7 +42,7 @@ def _is_worth_it(z: Tensor) -> bool:
         and z.dtype == torch.float32
         and torch.get_float32_matmul_precision() != "highest"
         and n_set >= _LEAST_SETS
-        and n_item <= 3 * width
+        and _LEAST_ITEMS <= n_item <= 3 * width
         and z.nbytes >= _LEAST_BYTES
     )
 
