@@ -148,7 +148,8 @@ def constant(module, name, value):
     """Return a constant with its value where that is short; autodoc would show its type's help."""
     shown = repr(value)
     value_line = [f"   :value: {shown}"] if len(shown) < LONGEST_VALUE else []
-    return rst(f".. py:data:: {module}.{name}", *value_line)
+    # By its module: what is written on a module's page is taken to be in it.
+    return rst(f".. py:data:: {name}", f"   :module: {module}", *value_line)
 
 
 def index(survey):
