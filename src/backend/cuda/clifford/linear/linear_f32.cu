@@ -520,7 +520,7 @@ void (*kernel_for(int n_inner))(f32_args)
 
 bool clifford_linear_f32_takes(const clifford_rows_args &p)
 {
-    constexpr int64_t least_outer = 192; // fewer columns waste most of a tile
+    constexpr int64_t least_outer = 32; // fewer columns waste more than half of a tile
     constexpr int64_t least_inner = 32;
     constexpr int64_t most = int64_t(1) << 28;
     return p.a.low == nullptr && p.n_l >= least_inner && p.n_j >= least_outer && p.n_l % 4 == 0 &&
