@@ -24,7 +24,6 @@ _mode_depth: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
 _transform: Any = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
 _function_mode_depth: Any = getattr(torch._C, "_len_torch_function_stack", None)
 _tracer: Any = getattr(torch._C, "_get_tracing_state", None)
-_is_exporting: Any = getattr(torch.compiler, "is_exporting", lambda: False)
 _can_go_around = None not in (_mode_depth, _transform, _function_mode_depth, _tracer)
 
 
@@ -79,6 +78,14 @@ def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
                 f"clifford.{kind}: {name}: is on {t.device}, but x is on {x.device}; "
                 f"move it with .to({str(x.device)!r})"
             )
+
+
+def _is_exporting() -> bool:
+    """Say whether torch.export traces.
+
+    torch.compiler.is_exporting() does, too, but torch.compile of 2.11 takes it to be always true.
+    """
+    return bool(getattr(torch.compiler, "_is_exporting_flag", False))
 
 
 def _will_differentiate(inputs: tuple[Any, ...]) -> bool:
