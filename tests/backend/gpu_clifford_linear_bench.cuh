@@ -55,7 +55,7 @@ struct bench_sets {
             must(cudaMalloc(&scratch, clifford_linear_tensor_scratch(a)), "scratch");
             arena memory = {scratch, 0};
             plans.push_back(make_plan(memory, a));
-            must(prepare(nullptr, a, plans.back(), {true, true, true}), "prepare");
+            must(prepare(nullptr, a, plans.back(), {true, true, true}, {}), "prepare");
         }
     }
 
@@ -90,13 +90,13 @@ void bench_parts(int64_t n_row, int64_t n)
     using plan = const tensor_plan &;
     bench_sets sets(n_row, n);
     sets.time("prepare weights", [](stage a, plan p) {
-        return prepare(nullptr, a, p, {true, false, false});
+        return prepare(nullptr, a, p, {true, false, false}, {});
     });
     sets.time("prepare x", [](stage a, plan p) {
-        return prepare(nullptr, a, p, {false, true, false});
+        return prepare(nullptr, a, p, {false, true, false}, {});
     });
     sets.time("prepare x + grad_out", [](stage a, plan p) {
-        return prepare(nullptr, a, p, {false, true, true});
+        return prepare(nullptr, a, p, {false, true, true}, {});
     });
     for (int add = 0; add < 2; add++) {
         sets.time(add ? "convert and multiply, add" : "convert and multiply", [&](stage a, plan p) {
@@ -121,7 +121,7 @@ void bench_parts(int64_t n_row, int64_t n)
         return clifford_linear_group_sums(nullptr, TESS_F32, args);
     });
     sets.time("gather", [](stage a, plan p) {
-        return clifford_linear_gather(nullptr, a, p.partial, p.n_chunk);
+        return clifford_linear_gather(nullptr, a, p.partial, p.n_chunk, {});
     });
     sets.time("general grad_x", [](stage a, plan) {
         tess_stage_clifford_linear only = a;
@@ -136,7 +136,7 @@ void bench_shapes(int64_t n_row, int64_t n)
     bench_sets sets(n_row, n);
     sets.time("prepare weights and x",
               [](const tess_stage_clifford_linear &a, const tensor_plan &p) {
-                  return prepare(nullptr, a, p, {true, true, false});
+                  return prepare(nullptr, a, p, {true, true, false}, {});
               });
     sets.time_shape<rows_shape<128, 128, 16, 128, 3, 2>>("128x128/3/2");
     sets.time_shape<rows_shape<128, 128, 16, 128, 6, 1>>("128x128/6/1");

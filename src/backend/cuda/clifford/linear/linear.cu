@@ -60,18 +60,15 @@ tess_status linear_supports(const tess_backend_device *device, const void *args)
 cudaError_t linear_launch(cudaStream_t stream, const void *args)
 {
     tess_stage_clifford_linear a = linear_of(args);
-    if (a.problem.pass == TESS_CLIFFORD_BACKWARD && a.grad_bias.data != nullptr) {
-        const cudaError_t error = clifford_linear_grad_bias(stream, a, a.problem.scratch);
-        if (error != cudaSuccess) {
-            return error;
-        }
-    }
+    const clifford_bias_sums bias = clifford_linear_bias_sums(a, a.problem.scratch);
     a.problem.scratch =
         static_cast<char *>(a.problem.scratch) + aligned(clifford_linear_bias_scratch(a));
     if (clifford_linear_tensor_takes(a.problem) && clifford_linear_tensor_aligned(a)) {
-        return clifford_linear_tensor(stream, a);
+        return clifford_linear_tensor(stream, a, bias);
     }
-    return clifford_linear_general(stream, a);
+    const cudaError_t error =
+        bias.from == nullptr ? cudaSuccess : clifford_linear_grad_bias(stream, a.problem, bias);
+    return error == cudaSuccess ? clifford_linear_general(stream, a) : error;
 }
 
 } // namespace

@@ -7,8 +7,9 @@
 
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
-#include "backend/cuda/clifford/linear/linear.h"
+#include "backend/cuda/clifford/linear/linear_bias.cuh"
 
+#include <algorithm>
 #include <cstring>
 
 namespace
@@ -224,8 +225,9 @@ struct gather_args {
     void *weight;
     int64_t stride[3];
     int64_t n_m, n_n, n_chunk;
-    int32_t n_component;
+    int32_t n_component, n_grade;
     uint8_t grade[TESS_CLIFFORD_MAX_COMPONENTS];
+    clifford_bias_sums bias;
 };
 
 // V neighbours per thread: 1, or 4 where rows of the weight are dense and aligned.
@@ -234,11 +236,15 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
 {
     const int64_t item = (int64_t(blockIdx.x) * threads + threadIdx.x) * V;
     const int64_t n_item = p.n_m * p.n_n;
+    const int grade = int(blockIdx.y);
     clifford::wait_for_previous();
+    if (grade == p.n_grade) {
+        clifford_bias::sum_chunks<TW>(p.bias, int64_t(blockIdx.x) * threads + threadIdx.x);
+        return;
+    }
     if (item >= n_item) {
         return;
     }
-    const int grade = int(blockIdx.y);
     const C *partial = static_cast<const C *>(p.partial) + item;
     C sum[V] = {};
     for (int k = 0; k < p.n_component; k++) {
@@ -365,7 +371,7 @@ cudaError_t launch_weights(cudaStream_t stream, const tess_stage_clifford_linear
     p.stride_c[2] = 1;
     p.vector_c = p.n_j % 4 == 0;
     const cudaError_t error = launch_product<T, T, C, W>(stream, p);
-    return error == cudaSuccess ? clifford_linear_gather(stream, a, p.c, cut.count) : error;
+    return error == cudaSuccess ? clifford_linear_gather(stream, a, p.c, cut.count, {}) : error;
 }
 
 size_t item_bytes(const tess_cl_problem &p)
@@ -376,7 +382,8 @@ size_t item_bytes(const tess_cl_problem &p)
 } // namespace
 
 cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_clifford_linear &a,
-                                   const void *partial, int64_t n_chunk)
+                                   const void *partial, int64_t n_chunk,
+                                   const clifford_bias_sums &bias)
 {
     const tess_cl_problem &p = a.problem;
     gather_args g = {};
@@ -389,13 +396,19 @@ cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_cliffor
     g.n_n = p.n_out;
     g.n_chunk = n_chunk;
     g.n_component = p.algebra->n_component;
+    g.n_grade = p.algebra->n_grade;
+    g.bias = bias;
     for (int k = 0; k < g.n_component; k++) {
         g.grade[k] = p.algebra->grade[k];
     }
     const bool quads = g.stride[2] == 1 && g.n_n % 4 == 0 && g.stride[1] % 4 == 0 &&
                        g.stride[0] % 4 == 0 && reinterpret_cast<uintptr_t>(g.weight) % 16 == 0;
     const int64_t n_thread = g.n_m * g.n_n / (quads ? 4 : 1);
-    const dim3 grid(unsigned((n_thread - 1) / threads + 1), unsigned(p.algebra->n_grade));
+    int64_t n_block = (n_thread - 1) / threads + 1;
+    if (bias.from != nullptr) {
+        n_block = std::max(n_block, (bias.n_n - 1) / threads + 1);
+    }
+    const dim3 grid(unsigned(n_block), unsigned(g.n_grade + (bias.from != nullptr)));
     return with_types(p.dtype, p.weight_dtype, [&](auto t, auto w) {
         using C = typename compute_of<decltype(t)>::type;
         return clifford::launch_early(quads ? gather_kernel<decltype(w), C, 4>

@@ -7,6 +7,7 @@
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
+#include "backend/cuda/clifford/linear/linear_bias.cuh"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
 #include "backend/cuda/warp_sum.h"
 
@@ -21,6 +22,7 @@ using clifford::widen;
 
 constexpr int prepare_threads = 256;
 constexpr int prepare_warps = prepare_threads / 32;
+static_assert(prepare_threads == clifford_bias::threads);
 constexpr int short_pieces = 2; // of 8 items per lane that a warp keeps
 constexpr int long_pieces = 4;  // where rows are longer
 constexpr int piece_items = 32 * 8;
@@ -256,6 +258,10 @@ __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 
     }
     const int64_t per_copy = (p.n_row - 1) / prepare_warps + 1;
     const int64_t block = blockIdx.x - p.weight_blocks;
+    if (block >= p.row_blocks) {
+        clifford_bias::sum_rows<T>(p.bias, block - p.row_blocks);
+        return;
+    }
     const int64_t row = block % per_copy * prepare_warps + threadIdx.x / 32;
     if (row < p.n_row) {
         prepare_row<row_pieces, T, M>(p.copy[block / per_copy], row / p.component_rows,
@@ -267,7 +273,8 @@ __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 
 template <typename T, typename W, typename M>
 cudaError_t launch_prepare(cudaStream_t stream, const clifford_prepare_args &p)
 {
-    const int64_t blocks = p.weight_blocks + ((p.n_row - 1) / prepare_warps + 1) * p.n_copy;
+    const int64_t bias_blocks = p.bias.from == nullptr ? 0 : p.bias.n_block * p.bias.n_part;
+    const int64_t blocks = p.weight_blocks + p.row_blocks + bias_blocks;
     if (blocks > INT32_MAX) {
         return cudaErrorInvalidConfiguration;
     }
@@ -287,6 +294,7 @@ cudaError_t clifford_linear_prepare(cudaStream_t stream, int32_t dtype, int32_t 
 {
     p.weight_blocks =
         p.weight.data != nullptr ? ((p.n_outer - 1) / weight_outers + 1) * p.n_grade : 0;
+    p.row_blocks = ((p.n_row - 1) / prepare_warps + 1) * p.n_copy;
     const bool wide = weight_dtype == TESS_F32;
     if (dtype == TESS_F32) {
         return launch_prepare<float, float, __half>(stream, p);

@@ -132,7 +132,7 @@ struct needed {
 };
 
 cudaError_t prepare(cudaStream_t stream, const tess_stage_clifford_linear &a,
-                    const tensor_plan &plan, const needed &need)
+                    const tensor_plan &plan, const needed &need, const clifford_bias_sums &bias)
 {
     const tess_cl_problem &p = a.problem;
     const bool forward = p.pass == TESS_CLIFFORD_FORWARD;
@@ -156,6 +156,7 @@ cudaError_t prepare(cudaStream_t stream, const tess_stage_clifford_linear &a,
     if (need.grad_out) {
         add_copy(args, p, a.grad_out, plan.grad_out, p.n_out);
     }
+    args.bias = bias;
     return clifford_linear_prepare(stream, p.dtype, p.weight_dtype, args);
 }
 
@@ -192,7 +193,7 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
 }
 
 cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a,
-                        const tensor_plan &plan)
+                        const tensor_plan &plan, const clifford_bias_sums &bias)
 {
     const tess_cl_problem &p = a.problem;
     const clifford_sums_args args = {
@@ -202,8 +203,9 @@ cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a
     const cudaError_t error = clifford_linear_group_sums_take(args)
                                   ? clifford_linear_group_sums(stream, p.dtype, args)
                                   : clifford_linear_sums(stream, p.dtype, args);
-    return error == cudaSuccess ? clifford_linear_gather(stream, a, plan.partial, plan.n_chunk)
-                                : error;
+    return error == cudaSuccess
+               ? clifford_linear_gather(stream, a, plan.partial, plan.n_chunk, bias)
+               : error;
 }
 
 } // namespace
@@ -227,12 +229,14 @@ bool clifford_linear_tensor_aligned(const tess_stage_clifford_linear &a)
     return is_aligned(p, a.x) && (p.pass == TESS_CLIFFORD_FORWARD || is_aligned(p, a.grad_out));
 }
 
-cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_clifford_linear &a)
+cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_clifford_linear &a,
+                                   const clifford_bias_sums &bias)
 {
     const bool rows = a.problem.pass == TESS_CLIFFORD_FORWARD || a.grad_x.data != nullptr;
     const bool sums = a.problem.pass != TESS_CLIFFORD_FORWARD && a.grad_weight.data != nullptr;
     if (!rows && !sums) {
-        return cudaSuccess;
+        return bias.from == nullptr ? cudaSuccess
+                                    : clifford_linear_grad_bias(stream, a.problem, bias);
     }
     arena memory = {static_cast<char *>(a.problem.scratch), 0};
     tensor_plan plan = make_plan(memory, a);
@@ -248,7 +252,7 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
     const bool copies = sums && (held || (by_f32 && clifford_linear_f32_copies(product)));
     const bool needs_copy = copies ? false : sums || !converts;
     cudaError_t error =
-        prepare(stream, a, plan, {rows, forward ? needs_copy : sums, !forward && needs_copy});
+        prepare(stream, a, plan, {rows, forward ? needs_copy : sums, !forward && needs_copy}, bias);
     if (error == cudaSuccess && rows) {
         product.a.data = converts && !copies ? nullptr : product.a.data;
         error = by_f32      ? clifford_linear_f32(stream, product)
@@ -257,7 +261,9 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
                             : clifford_linear_rows(stream, p.dtype, product);
     }
     if (error == cudaSuccess && sums) {
-        error = sum_weights(stream, a, plan);
+        error = sum_weights(stream, a, plan, bias);
+    } else if (error == cudaSuccess && bias.from != nullptr) {
+        error = clifford_linear_bias_finish(stream, p, bias);
     }
     return error;
 }

@@ -8,6 +8,7 @@
 #ifndef TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
 #define TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
 
+#include "backend/cuda/clifford/linear/linear.h"
 #include "stage/clifford.h"
 
 #include <cuda_runtime.h>
@@ -64,6 +65,8 @@ struct clifford_prepare_args {
     int64_t n_row; // of all components together
     int64_t component_rows;
     int64_t weight_blocks;
+    int64_t row_blocks;      // of all copies, behind those of the weights
+    clifford_bias_sums bias; // first half of the sums, behind both
 };
 
 struct clifford_rows_args {
