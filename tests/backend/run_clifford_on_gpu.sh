@@ -42,6 +42,7 @@ compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/fcgp/*.cu "$cuda/common/boxes
     "$cuda/../level.cu"
 compile linear "$here/gpu_clifford_linear.cu" "$cuda"/linear/linear_tile*.cu "$cuda/../level.cu"
 compile graph "$here/gpu_clifford_graph.cu"
+compile layer "$here/gpu_clifford_layer.cu" "$cuda"/layer/layer_cl*.cu "$cuda/../level.cu"
 
 # step NAME SECONDS COMMAND...: runs it and remembers a failure.
 step()
@@ -78,8 +79,9 @@ done
 step fcgp 180 "$build/fcgp"
 step linear 120 "$build/linear"
 step graph 60 "$build/graph"
+step layer 60 "$build/layer"
 # What GPUs without warpgroups and the copy engine run.
-for program in sgp fcgp linear; do
+for program in sgp fcgp linear layer; do
     step "$program generic" 180 env TESSERA_CUDA_GENERIC=1 "$build/$program"
 done
 if command -v compute-sanitizer >/dev/null 2>&1; then
@@ -89,13 +91,14 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
     sanitized "linear wide" "memcheck racecheck initcheck" "$build/linear" --wide
     sanitized "graph" "memcheck racecheck initcheck" "$build/graph" --brief
+    sanitized "layer" "memcheck racecheck initcheck synccheck" "$build/layer" --brief
     sanitized "linear narrow" "memcheck racecheck" "$build/linear" --narrow
     sanitized "linear generic" "memcheck racecheck" env TESSERA_CUDA_GENERIC=1 "$build/linear" --narrow
     sanitized "fcgp generic" "memcheck racecheck" env TESSERA_CUDA_GENERIC=1 "$build/fcgp" "high odd"
 else
     echo "== compute-sanitizer not found: its checks were not run"
 fi
-for program in sgp fcgp graph linear; do
+for program in sgp fcgp graph linear layer; do
     step "$program bench" 120 "$build/$program" --bench
     step "$program generic bench" 120 env TESSERA_CUDA_GENERIC=1 "$build/$program" --bench
 done

@@ -8,6 +8,7 @@ extern const tess_cuda_stage tess_cuda_stage_clifford_fcgp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_gate;
 extern const tess_cuda_stage tess_cuda_stage_clifford_graph_dot;
 extern const tess_cuda_stage tess_cuda_stage_clifford_graph_sum;
+extern const tess_cuda_stage tess_cuda_stage_clifford_layer;
 extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
 extern const tess_cuda_stage tess_cuda_stage_clifford_norm;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sgp;
