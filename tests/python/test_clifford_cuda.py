@@ -211,6 +211,29 @@ def test_matrix_products(precision: str) -> None:
             assert_near(numbers(a), numbers(b), 2 * allowed)
 
 
+@pytest.mark.parametrize(("metric", "n"), [("+++", 128), ("+++", 40), ("++", 96), ("++", 64)])
+def test_small_layers(metric: str, n: int) -> None:
+    torch.manual_seed(12)
+    layer = tc.Layer(n, metric, bias="all", precision="high").cuda()
+    layer.linear_bias.data.normal_()
+    exact = copy.deepcopy(layer).double()
+    for n_row in (1, 37, 1100):
+        x = torch.randn(2 ** len(metric), n_row, n, device="cuda", requires_grad=True)
+        wide = x.detach().double().requires_grad_()
+        got, want = layer(x), exact(wide)
+        assert_near(numbers(got), numbers(want), 2e-3)
+        gz = torch.randn_like(got)
+        for a, b in zip(
+            torch.autograd.grad(got, [x, *layer.parameters()], gz),
+            torch.autograd.grad(want, [wide, *exact.parameters()], gz.double()),
+            strict=True,
+        ):
+            assert_near(numbers(a), numbers(b), 4e-3)
+    with torch.no_grad():
+        assert torch.equal(layer(x), got)  # the linear map is not kept
+        assert torch.equal(layer(x[:, :21]), got[:, :21])
+
+
 def test_second_run_has_the_same_bits() -> None:
     torch.manual_seed(3)
     layers = [tc.Layer(96, 3).cuda(), tc.Layer(96, 3, use_fc=True).cuda()]
