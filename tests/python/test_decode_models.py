@@ -17,7 +17,7 @@ from decode_data import Spikes, make_plane, make_spikes
 from helpers import run_python
 from tessera import _core
 from tessera.decode.likelihoods import clusterless_kde
-from tessera.decode.results import Results
+from tessera.decode.results import Results, _coordinates
 
 CLUSTERLESS = {
     "ClusterlessDecoder": ["Continuous"],
@@ -184,6 +184,20 @@ def test_coordinates_are_those_of_their_model(spikes: Spikes) -> None:
     renamed.state_names = ["a", "b"]
     results = renamed.predict(spikes.spike_times, spikes.features, spikes.time[:n])
     assert results.states.values.tolist() == ["a", "b"]
+
+
+def test_a_fitted_model_is_ready(spikes: Spikes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first prediction makes nothing that later ones find there."""
+    model = td.ContFragClusterlessClassifier(environments=td.Environment(place_bin_size=3.1))
+    model.fit(*spikes.fit_args())
+    made = _coordinates.cache_info().misses
+
+    def fail(*args: object, **keywords: object) -> None:
+        raise AssertionError("made in a prediction")
+
+    monkeypatch.setattr(_core, "decode_detector", fail)
+    model.predict(spikes.spike_times, spikes.features, spikes.time[:30])
+    assert _coordinates.cache_info().misses == made
 
 
 def test_single_state_loses_the_axis_of_states(spikes: Spikes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -200,6 +201,14 @@ def make_results(
         del indexes["states"]
     found = xr.Dataset(data, coords=xr.Coordinates(variables, indexes=indexes), attrs=attrs)
     return found.squeeze() if 1 in found.sizes.values() else found
+
+
+def prepare_results(states: list[str], state_ind: Array, centers: Floats) -> None:
+    """Make what all results of a model share, so that its first ones take no longer."""
+    with contextlib.suppress(ImportError):
+        import xarray  # noqa: F401 (else there is nothing to share)
+
+        _coordinates(tuple(states), state_ind.tobytes(), centers.tobytes(), centers.shape[1])
 
 
 def _variable(dims: tuple[str, ...], array: Array) -> Any:

@@ -279,7 +279,7 @@ class ClusterlessDetector(DetectorBase):
             progress=progress,
             device=device,
         )
-        self._send(device)
+        self._make_ready(device)
         return self
 
     def compute_log_likelihood(

@@ -185,7 +185,7 @@ class SortedSpikesDetector(DetectorBase):
             progress=progress,
             device=device,
         )
-        self._send(device)
+        self._make_ready(device)
         return self
 
     @parameters_of(ClusterlessDetector.compute_log_likelihood)

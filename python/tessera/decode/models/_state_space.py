@@ -27,6 +27,7 @@ from tessera.decode.exceptions import ShapeValidationError, TypeValidationError,
 from tessera.decode.models import _validate
 from tessera.decode.models._estimator import Estimator
 from tessera.decode.observation_models import ObservationModel
+from tessera.decode.results import prepare_results
 
 if TYPE_CHECKING:
     from tessera.decode._types import ArrayLike, Covariates
@@ -441,10 +442,10 @@ class StateSpace(Estimator):
         found: _core.Handle = built[where][1]
         return found
 
-    def _send(self, device: str | None) -> None:
-        """Bring a fitted model to its GPU now, and not when the first call waits for it."""
-        if self._session(device)["device"] not in (None, "cpu"):
-            self._detector(device)
+    def _make_ready(self, device: str | None) -> None:
+        """Make what every prediction needs, on its device, before the first one waits for it."""
+        self._detector(device)
+        prepare_results(list(self.state_names), self.state_ind_, self._bin_centers())
 
     def _bin_centers(self) -> Floats:
         """Position of every bin of every state; NaN for states of one bin."""
