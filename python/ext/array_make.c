@@ -2,7 +2,11 @@
 
 #include "core.h"
 
-enum { ALIGNMENT = 64 };
+#include <sys/mman.h>
+
+// Blocks that fill huge pages ask for them: by small ones the first touch of a large result takes
+// longer than what is written to it.
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
 
 typedef struct dtype_row {
     int32_t dtype;
@@ -52,6 +56,18 @@ void core_array_finish(core_array *array)
     }
 }
 
+static void ask_for_huge_pages(void *data, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    if (bytes >= 2 * (size_t)HUGE_PAGE) { // refused: small pages
+        (void)madvise(data, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    }
+#else
+    (void)data;
+    (void)bytes;
+#endif
+}
+
 core_array *core_array_create(const core_state *state, int32_t dtype, int64_t item_bytes,
                               int32_t rank, const int64_t *shape)
 {
@@ -67,14 +83,16 @@ core_array *core_array_create(const core_state *state, int32_t dtype, int64_t it
     }
     array->view.item_bytes = item_bytes;
     const size_t bytes = (size_t)tess_array_items(&array->view) * (size_t)item_bytes;
-    array->block = bytes <= PY_SSIZE_T_MAX - ALIGNMENT ? PyMem_Malloc(bytes + ALIGNMENT) : NULL;
+    const size_t alignment = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+    array->block = bytes <= PY_SSIZE_T_MAX - alignment ? PyMem_Malloc(bytes + alignment) : NULL;
     if (!array->block) {
         core_fail(state, TESS_E_MEMORY, "result: cannot allocate %zu bytes", bytes);
         Py_DECREF((PyObject *)array);
         return NULL;
     }
-    const uintptr_t start = (uintptr_t)array->block + ALIGNMENT - 1;
-    array->view.data = (void *)(start & ~(uintptr_t)(ALIGNMENT - 1));
+    const uintptr_t start = (uintptr_t)array->block + alignment - 1;
+    array->view.data = (void *)(start & ~(uintptr_t)(alignment - 1));
+    ask_for_huge_pages(array->view.data, bytes);
     core_array_finish(array);
     return array;
 }
