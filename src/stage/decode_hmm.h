@@ -150,6 +150,23 @@ static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model, int64_t 
     return (n_row > rows ? 2 * rows : n_row) * tess_hmm_block_width(model);
 }
 
+// A forecast is what a row of the filter predicts for the next one, which the smoother divides by:
+// the bins of the states that are not entered evenly, levels of all states, and the sums of what
+// the filter kept.
+static inline int64_t tess_hmm_forecast_bins(const tess_hmm_model *model)
+{
+    int64_t n = 0;
+    for (int32_t s = 0; s < model->n_state; s++) {
+        n += model->enters_evenly[s] ? 0 : model->first[s + 1] - model->first[s];
+    }
+    return n;
+}
+
+static inline int64_t tess_hmm_forecast_width(const tess_hmm_model *model)
+{
+    return (tess_hmm_forecast_bins(model) + 2 * (int64_t)model->n_state + 7) / 8 * 8;
+}
+
 // What a row is multiplied by that adds up to sum. The original adds 1e-15 to sums, which nobody
 // sees but in rows that are very unlikely: these would be left without most of what they hold, so
 // to theirs nothing is added. A sum of 0, or nearly, is that of an impossible row.
@@ -202,6 +219,7 @@ typedef struct tess_stage_decode_hmm_filter {
     double *ahead;             // [ahead_items]; NULL: no other thread is to be woken
     const double *initial;     // [N_s] of runs at the start of a sequence
     tess_hmm_runs runs;        // of devices with their own memory
+    double *forecasts;         // [n_row][forecast width] out, or NULL; of the CPU alone
 } tess_stage_decode_hmm_filter;
 
 // For t = n_row-1 .. 0: smoothed_t = filtered_t * (A (smoothed_t+1 / predicted_t+1)), normalised.
@@ -213,15 +231,16 @@ typedef struct tess_stage_decode_hmm_smooth {
     int32_t is_last;
     const double *transition;
     int64_t transition_stride;
-    void *filtered;         // [n_row][N_s] in; out: smoothed
-    double *next;           // [N_s] smoothed row after the chunk; out: its first smoothed row
-    double *acausal_states; // [n_row][S] out, or NULL
-    double *ahead;          // [ahead_items]
-    double *lanes;          // [n_lane][n_scratch], as scratch
-    int64_t n_lane;         // TESS_HMM_LANES, or the threads if they are fewer; 1: no other
-                            // thread is to be woken
-    void *smoothed;         // [n_row][N_s] out of runs, beside filtered
-    tess_hmm_runs runs;     // of devices with their own memory
+    void *filtered;          // [n_row][N_s] in; out: smoothed
+    double *next;            // [N_s] smoothed row after the chunk; out: its first smoothed row
+    double *acausal_states;  // [n_row][S] out, or NULL
+    double *ahead;           // [ahead_items]
+    double *lanes;           // [n_lane][n_scratch], as scratch
+    int64_t n_lane;          // TESS_HMM_LANES, or the threads if they are fewer; 1: no other
+                             // thread is to be woken
+    void *smoothed;          // [n_row][N_s] out of runs, beside filtered
+    tess_hmm_runs runs;      // of devices with their own memory
+    const double *forecasts; // [n_row][forecast width] of the filter; NULL: they are made again
 } tess_stage_decode_hmm_smooth;
 
 // Best continuations. scores[t][s] is the best log probability of what follows row t when s is the

@@ -68,7 +68,8 @@ static void check_same(const run *a, const run *b)
     assert_int_equal(a->end.n_impossible, b->end.n_impossible);
 }
 
-// Returns the guesses that were wrong.
+// One after the other or side by side, forecasts kept or made again. Returns the guesses that were
+// wrong.
 static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm_part *given,
                        int64_t n_part)
 {
@@ -79,21 +80,28 @@ static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm
     double *ll = draw_rows(&c, depth);
     tess_de_hmm_room *room = NULL;
     assert_ok(tess_de_hmm_room_create(ctx, hmm, dtype, N_ROW, true, &room));
-    run r[2];
-    tess_de_hmm_part parts[2][sizeof cut_parts / sizeof *cut_parts];
-    for (int k = 0; k < 2; k++) {
+    const int64_t n_forecast = N_ROW * tess_hmm_forecast_width(&hmm->model);
+    double *forecasts = zeros(n_forecast, sizeof *forecasts);
+    run r[4];
+    tess_de_hmm_part parts[4][sizeof cut_parts / sizeof *cut_parts];
+    for (int k = 0; k < 4; k++) {
         r[k] = new_run(hmm, c.desc.n_state, N_ROW, dtype);
-        const tess_de_hmm_chunk chunk =
+        tess_de_hmm_chunk chunk =
             chunk_of(&r[k], ll, TESS_F64, c.desc.n_ll, c.transition, 0, 0, N_ROW);
-        run_parts(&c, &ctx->cpu, &chunk, given, n_part, k == 0 ? NULL : room, &r[k], parts[k]);
+        chunk.forecasts = k < 2 ? NULL : forecasts;
+        memset(forecasts, 0xff, (size_t)n_forecast * sizeof *forecasts);
+        run_parts(&c, &ctx->cpu, &chunk, given, n_part, k % 2 == 0 ? NULL : room, &r[k], parts[k]);
+        check_same(&r[0], &r[k]);
     }
-    check_same(&r[0], &r[1]);
-    for (int64_t i = 0; i < n_part; i++) {
-        assert_true(parts[0][i].log_evidence == parts[1][i].log_evidence);
+    for (int64_t i = 0; i < 4 * n_part; i++) {
+        assert_true(parts[0][i % n_part].log_evidence ==
+                    parts[i / n_part][i % n_part].log_evidence);
     }
     const int64_t n_wrong = hmm->misses[0] + hmm->misses[1];
-    free_run(&r[0]);
-    free_run(&r[1]);
+    for (int k = 0; k < 4; k++) {
+        free_run(&r[k]);
+    }
+    free(forecasts);
     tess_de_hmm_room_destroy(room);
     free(ll);
     tess_de_hmm_destroy(hmm);

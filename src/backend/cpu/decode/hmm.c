@@ -11,6 +11,8 @@
 //             the movement once forward
 //   smoother  B rows widened and summed; the movement forward again, for the divisors; M divisions;
 //             the movement backward; M products; B scaled, rounded and summed
+// Where there is memory for them, the filter keeps what its rows predict, and of the smoother's
+// part the first two are left out: M doubles a row are written and read instead.
 // A row is read and written once by each in its own type. For two states of 724 bins of a W-maze,
 // one of which moves, that is 724 exponentials (600 cycles of an AVX-512 core), 724 divisions
 // (1500), 13 passes over 724 bins (100 each) and three movements; what a movement costs stands in
@@ -221,6 +223,21 @@ static void note_predicted(const tess_kernels *kernels, const tess_stage_decode_
     }
 }
 
+// The vectors of a forecast, as it is kept.
+static void note_forecast(const hmm_room *room, const tess_stage_decode_hmm_filter *a, int64_t t)
+{
+    const tess_hmm_model *m = a->model;
+    const size_t states = (size_t)m->n_state * sizeof(double);
+    double *to = a->forecasts + t * tess_hmm_forecast_width(m);
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const int64_t n = m->enters_evenly[s] ? 0 : m->first[s + 1] - m->first[s];
+        memcpy(to, a->predicted + m->first[s], (size_t)n * sizeof *to);
+        to += n;
+    }
+    memcpy(to, room->level, states);
+    memcpy(to + m->n_state, room->sums, states);
+}
+
 static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likelihood)
 {
     const tess_stage_decode_hmm_filter *a = rounds->args;
@@ -255,6 +272,9 @@ static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likeli
     }
     tess_cpu_hmm_spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride,
                         room->row, room->sums, a->predicted, room->level);
+    if (a->forecasts) {
+        note_forecast(room, a, t);
+    }
 }
 
 static tess_status filter_task(void *arg, int64_t task, int32_t worker)
@@ -312,17 +332,24 @@ tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *
     return TESS_OK;
 }
 
-// What the lanes prepare for a row of the smoother: what it predicts for the next [N_s], the sums
-// of what the filter kept [S], and the levels of the prediction [S].
+// What the lanes prepare for a row of the smoother, or the filter kept: what it predicts for the
+// next, the sums of what the filter kept [S], and the levels of the prediction [S].
 typedef struct hmm_ahead {
-    double *predicted;
-    double *sums;
-    double *level;
+    const double *predicted; // [N_s]; of a forecast without bins of states that are entered evenly
+    const double *sums;
+    const double *level;
+    bool is_forecast;
 } hmm_ahead;
 
-static hmm_ahead ahead_of(const tess_hmm_model *m, double *row)
+static hmm_ahead ahead_of(const tess_hmm_model *m, const double *row)
 {
-    return (hmm_ahead){row, row + m->n_bin, row + m->n_bin + m->n_state};
+    return (hmm_ahead){row, row + m->n_bin, row + m->n_bin + m->n_state, false};
+}
+
+static hmm_ahead forecast_of(const tess_hmm_model *m, const double *row)
+{
+    const double *level = row + tess_hmm_forecast_bins(m);
+    return (hmm_ahead){row, level + m->n_state, level, true};
 }
 
 // The smoothed row after t over what t predicts, and from there back to row t: other [N_s] and
@@ -332,35 +359,36 @@ static void step_back(const hmm_rounds *rounds, int64_t t, const hmm_ahead *ahea
     const tess_stage_decode_hmm_smooth *a = rounds->args;
     const tess_hmm_model *m = a->model;
     const hmm_room *room = &rounds->room;
+    const double *predicted = ahead->predicted;
     for (int32_t s = 0; s < m->n_state; s++) {
         const int64_t first = m->first[s];
+        const int64_t n = m->first[s + 1] - first;
         if (m->enters_evenly[s]) {
             room->sums[s] = ahead->level[s] == 0 ? 0 : room->kept_sums[s] / ahead->level[s];
         } else {
-            rounds->device->kernels->hmm_divide(a->next + first, ahead->predicted + first,
-                                                (size_t)(m->first[s + 1] - first),
+            rounds->device->kernels->hmm_divide(a->next + first, predicted, (size_t)n,
                                                 room->ratio + first, &room->sums[s]);
         }
+        predicted += ahead->is_forecast && m->enters_evenly[s] ? 0 : n;
     }
     tess_cpu_hmm_spread(rounds->device, m, room, 0, a->transition + t * a->transition_stride,
                         room->ratio, room->sums, room->other, room->level);
 }
 
-static void smooth_row(const hmm_rounds *rounds, int64_t t, double *prepared)
+static void smooth_row(const hmm_rounds *rounds, int64_t t, const hmm_ahead *ahead)
 {
     const tess_stage_decode_hmm_smooth *a = rounds->args;
     const tess_hmm_model *m = a->model;
     const hmm_room *room = &rounds->room;
     const tess_kernels *kernels = rounds->device->kernels;
-    const hmm_ahead ahead = ahead_of(m, prepared);
     const int is_last = a->is_last && t == a->n_row - 1;
     double norm = 0;
     if (!is_last) {
-        step_back(rounds, t, &ahead);
+        step_back(rounds, t, ahead);
     }
     for (int32_t s = 0; s < m->n_state; s++) {
         const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
-        double sum = room->level[s] * ahead.sums[s];
+        double sum = room->level[s] * ahead->sums[s];
         if (is_last) {
             take(&part, a->next + m->first[s], &room->kept_sums[s]);
         } else if (!m->leaves_evenly[s]) {
@@ -392,13 +420,13 @@ static void predict_row(const hmm_rounds *rounds, const hmm_room *room, int64_t 
 {
     const tess_stage_decode_hmm_smooth *a = rounds->args;
     const tess_hmm_model *m = a->model;
-    const hmm_ahead ahead = ahead_of(m, prepared);
+    double *sums = prepared + m->n_bin;
     for (int32_t s = 0; s < m->n_state; s++) {
         const hmm_part part = part_of(rounds->device->kernels, m, a->filtered, a->dtype, t, s);
-        take(&part, m->leaves_evenly[s] ? NULL : room->row + m->first[s], &ahead.sums[s]);
+        take(&part, m->leaves_evenly[s] ? NULL : room->row + m->first[s], &sums[s]);
     }
     tess_cpu_hmm_spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride,
-                        room->row, ahead.sums, ahead.predicted, ahead.level);
+                        room->row, sums, prepared, sums + m->n_state);
 }
 
 // Blocks and their rows count from the last row.
@@ -412,7 +440,8 @@ static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
     const int64_t last = a->n_row - 1 - block * rounds->block_rows;
     if (task == 0) {
         for (int64_t i = 0; i < n; i++) {
-            smooth_row(rounds, last - i, ahead_row(rounds, block, i));
+            const hmm_ahead ahead = ahead_of(m, ahead_row(rounds, block, i));
+            smooth_row(rounds, last - i, &ahead);
         }
         return TESS_OK;
     }
@@ -438,7 +467,13 @@ tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *
         device->kernels->hmm_sum(a->next + m->first[s], (size_t)(m->first[s + 1] - m->first[s]),
                                  &rounds.room.kept_sums[s]);
     }
-    TESS_TRY(run_rounds(&rounds, smooth_task));
+    for (int64_t t = a->n_row - 1; t >= 0 && a->forecasts; t--) {
+        const hmm_ahead ahead = forecast_of(m, a->forecasts + t * tess_hmm_forecast_width(m));
+        smooth_row(&rounds, t, &ahead);
+    }
+    if (!a->forecasts) {
+        TESS_TRY(run_rounds(&rounds, smooth_task));
+    }
     for (int32_t s = 0; s < m->n_state && a->n_row > 0; s++) {
         const hmm_part part = part_of(device->kernels, m, a->filtered, a->dtype, 0, s);
         take(&part, a->next + m->first[s], &rounds.room.kept_sums[s]);

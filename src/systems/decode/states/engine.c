@@ -198,6 +198,9 @@ static tess_status take_memory(tess_de_engine *e)
         {(void **)&e->kept_hash, e->desc.is_checked ? e->n_chunk : 0, sizeof(tess_hash)},
         {&e->desc.kept.memory, e->needs.kept ? e->n_time * n_bin : 0, item},
         {(void **)&e->evidence, e->sequences.n, sizeof(double)},
+        {(void **)&e->forecasts,
+         e->needs.forecasts ? e->n_time * tess_de_hmm_forecast_items(d->hmm) : 0, sizeof(double)},
+        {(void **)&e->has_forecast, e->n_chunk, 1},
         {(void **)&e->path.ends, e->needs.path ? (e->n_chunk + 1) * n_bin : 0, sizeof(double)},
         {(void **)&e->path.scores, e->needs.path ? rows * n_bin : 0, sizeof(double)},
         {(void **)&e->path.rows, e->needs.path && !e->desc.path.memory ? rows : 0, sizeof(int64_t)},
@@ -279,6 +282,7 @@ void tess_de_engine_rewind(tess_de_engine *engine)
     const tess_decode_detector *d = engine->desc.detector;
     engine->at = (tess_de_position){.pass = 0, .chunk = 0};
     engine->ahead.chunk = -1;
+    memset(engine->has_forecast, 0, (size_t)engine->n_chunk);
     memcpy(engine->carry.predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
     engine->carry.log_evidence = 0;
     engine->carry.n_row = 0;

@@ -114,9 +114,12 @@ typedef struct tess_de_engine {
         bool transition;
         bool boundaries;
         bool path;
-        bool kept;  // filtered rows of the whole recording: they fit the limit
-        bool parts; // room for parts of a chunk side by side
+        bool kept;      // filtered rows of the whole recording: they fit the limit
+        bool parts;     // room for parts of a chunk side by side
+        bool forecasts; // of the filter for the smoother, of the whole recording
     } needs;
+    double *forecasts;     // [n_time][tess_de_hmm_forecast_items()] or NULL
+    uint8_t *has_forecast; // [n_chunk] by the filter, in this process
     struct {               // what stays on the device that filters and smooths (engine_there.c)
         bool has_ll;       // of a chunk
         bool has_all_ll;   // of the whole recording, for later runs and paths
@@ -213,7 +216,6 @@ void tess_de_engine_drop(tess_de_engine *engine);
 bool tess_de_engine_is_behind(const tess_de_engine *engine);
 bool tess_de_engine_is_ahead(const tess_de_engine *engine);
 
-// engine_pass.c.
 void tess_de_engine_range(const tess_de_engine *engine, int64_t chunk, int64_t *first,
                           int64_t *count);
 // Where in a buffer of rows of so many bytes the chunk of this row has its own.

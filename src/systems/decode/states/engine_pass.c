@@ -142,6 +142,13 @@ static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t co
                                tess_dtype_bytes((tess_dtype)d->dtype));
 }
 
+// What the filter predicts from a chunk's rows, where it is kept for the smoother.
+static double *forecasts_of(const tess_de_engine *e, int64_t first)
+{
+    double *rows = e->forecasts;
+    return rows ? rows + first * tess_de_hmm_forecast_items(e->desc.detector->hmm) : NULL;
+}
+
 // Where filtered rows go; NULL: they stay on the device, and nobody wants them here.
 static void *forward_rows(const tess_de_engine *e, int64_t first)
 {
@@ -175,6 +182,7 @@ static tess_status forward(tess_de_engine *engine, int64_t chunk)
         .there = tess_de_engine_rows_there(engine, first),
         .filtered = forward_rows(engine, first),
         .predicted = work_predicted(engine, first),
+        .forecasts = forecasts_of(engine, first),
         .causal_states = state_rows(engine, &engine->desc.causal_states, first, 0),
         .predictive_states = state_rows(engine, &engine->desc.predictive_states, first, 1)};
     if (engine->boundaries) {
@@ -190,6 +198,7 @@ static tess_status forward(tess_de_engine *engine, int64_t chunk)
     }
     bring_transition(engine, first, count, &work);
     TESS_TRY(filter(engine, first, &work, &engine->carry));
+    engine->has_forecast[chunk] = work.forecasts != NULL;
     if (engine->kept_hash) {
         engine->kept_hash[chunk] = hash_rows(engine, work.filtered, count);
     }
@@ -243,6 +252,7 @@ static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t f
     void *target = work.filtered;
     bring_transition(engine, first, count, &work);
     TESS_TRY(bring_filtered(engine, chunk, first, &work));
+    work.forecasts = engine->has_forecast[chunk] ? forecasts_of(engine, first) : NULL;
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
     work.filtered = engine->there.sends_rows ? NULL : target; // it comes down when it is stored
     TESS_TRY(smooth(engine, first, &work));

@@ -53,6 +53,7 @@ static void find_needs(tess_de_engine *e)
     e->needs.boundaries = smooths && !stays && (!e->keep || desc->is_checked);
     e->needs.kept = false;
     e->needs.parts = false;
+    e->needs.forecasts = false;
     e->needs.path = desc->path.dtype != 0;
     e->needs.ll = e->needs.ll || (e->needs.path && !desc->given_ll.memory);
     e->needs.rows = e->needs.rows || e->needs.path;
@@ -217,6 +218,20 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
     }
 }
 
+// What the filter predicts is kept for the smoother where that takes less time than to make it
+// again, and there is plenty of memory.
+static void hold_forecasts(tess_de_engine *e, uint64_t *budget)
+{
+    const int64_t items = tess_de_hmm_forecast_items(e->desc.detector->hmm);
+    const uint64_t bytes = (uint64_t)e->n_time * (uint64_t)items * sizeof(double);
+    e->needs.forecasts = e->states->shares_host_memory && tess_de_engine_smooths(e) && items > 0 &&
+                         bytes <= *budget / 4;
+    if (e->needs.forecasts) {
+        *budget -= bytes;
+        e->memory_bytes += bytes;
+    }
+}
+
 // Rows side by side want room for every thread: where there is plenty.
 static void divide_rows(tess_de_engine *e, int64_t rows, uint64_t budget)
 {
@@ -255,6 +270,7 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     find_needs(e);
     e->memory_bytes = base;
     hold_filtered(e, &budget);
+    hold_forecasts(e, &budget);
     divide_rows(e, first_rows(e), budget);
     *least = UINT64_MAX;
     for (int64_t rows = first_rows(e);; rows = (rows + 1) / 2) {

@@ -272,6 +272,31 @@ size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm)
            sizeof(double);
 }
 
+// Products of a movement for each number that they end as, from which on it pays to keep that.
+static const int64_t PRODUCTS_TO_KEEP = 32;
+
+int64_t tess_de_hmm_forecast_items(const tess_de_hmm *hmm)
+{
+    const tess_hmm_model *m = &hmm->model;
+    int64_t products = 0;
+    for (int32_t k = 0; k < m->n_operator; k++) {
+        const tess_hmm_operator *op = &m->forward[k];
+        for (int32_t p = 0; p < op->n_pass; p++) {
+            for (int64_t i = 0; i < op->pass[p].n_tile; i++) {
+                const tess_tile_sum *tile = &op->pass[p].tiles[i];
+                products += (int64_t)tile->n_term * tile->n_row * tile->n;
+            }
+        }
+    }
+    return products >= PRODUCTS_TO_KEEP * tess_hmm_forecast_bins(m) ? tess_hmm_forecast_width(m)
+                                                                    : 0;
+}
+
+static double *forecasts_of(const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk, int64_t row)
+{
+    return chunk->forecasts ? chunk->forecasts + row * tess_hmm_forecast_width(&hmm->model) : NULL;
+}
+
 // Bytes before a row.
 static size_t bytes_to(int32_t dtype, int64_t width, int64_t row)
 {
@@ -321,7 +346,8 @@ static tess_status filter_rows(tess_device *device, const tess_de_hmm *hmm,
         .causal_states = chunk->causal_states ? chunk->causal_states + states : NULL,
         .predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL,
         .log_norm = room->log_norm,
-        .ahead = room->ahead};
+        .ahead = room->ahead,
+        .forecasts = forecasts_of(hmm, chunk, first)};
     TESS_TRY(tess_stage_run(device, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
     tess_de_hmm_note_rows(room->log_norm, n_row, carry);
     return TESS_OK;
@@ -406,7 +432,8 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tes
                 chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL,
             .ahead = room.ahead,
             .lanes = room.lanes,
-            .n_lane = n_lane};
+            .n_lane = n_lane,
+            .forecasts = forecasts_of(hmm, chunk, first)};
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
             status = tess_stage_run(device, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);

@@ -50,6 +50,9 @@ typedef struct tess_de_hmm_chunk {
     double *causal_states;     // [n_row][S] or NULL
     double *predictive_states; // [n_row][S] or NULL
     double *acausal_states;    // [n_row][S] out of smooth, or NULL
+    // [n_row][tess_de_hmm_forecast_items()] out of filter, or into smooth, which need not make them
+    // again; NULL: it does. Of rows that the host has.
+    double *forecasts;
     // What is there need not be here, and filtered may be NULL: else it gets a copy, of smoothed
     // rows out of smooth.
     tess_de_hmm_rows_there there;
@@ -94,6 +97,8 @@ double tess_de_hmm_step(tess_device *device, const tess_de_hmm *hmm, const doubl
 size_t tess_de_hmm_scratch_bytes(const tess_de_hmm *hmm);
 // What filter and smoother take while they run, besides the caller's rows.
 size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm);
+// Doubles of a row's forecast; 0: they are made again in less time than they would be kept in.
+int64_t tess_de_hmm_forecast_items(const tess_de_hmm *hmm);
 
 // M-step of the stationary discrete transitions (4.5) from marginals [n_row][S].
 void tess_de_em_transition(int32_t n_state, int64_t n_row, const double *causal,

@@ -34,6 +34,7 @@ static tess_status filter_rows(const tess_de_hmm_work *work, int64_t first, int6
         args.predictive_states =
             chunk->predictive_states ? chunk->predictive_states + states : NULL;
         args.log_norm = room->log_norm + first;
+        args.forecasts = tess_de_hmm_forecasts(work, first);
     }
     return tess_stage_run_apart(work->device, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
 }
@@ -142,6 +143,7 @@ static tess_de_hmm_chunk chunk_of(const tess_de_hmm_work *work, const tess_de_hm
     rows.ll = (const char *)all->ll + (size_t)part->first * ll_row;
     rows.transition += part->first * all->transition_stride;
     rows.filtered = tess_de_hmm_row(work, all->filtered, part->first);
+    rows.forecasts = tess_de_hmm_forecasts(work, part->first);
     rows.predicted = all->predicted ? tess_de_hmm_row(work, all->predicted, part->first) : NULL;
     rows.causal_states = all->causal_states ? all->causal_states + states : NULL;
     rows.predictive_states = all->predictive_states ? all->predictive_states + states : NULL;

@@ -68,6 +68,13 @@ int64_t tess_de_hmm_guess_rows(const tess_de_hmm *hmm, bool is_back);
 // A guess was wrong: the next ones go through more rows.
 void tess_de_hmm_missed(const tess_de_hmm *hmm, bool is_back);
 
+// Forecasts from a row of the chunk on, or NULL.
+static inline double *tess_de_hmm_forecasts(const tess_de_hmm_work *work, int64_t row)
+{
+    double *all = work->chunk->forecasts;
+    return all ? all + row * tess_hmm_forecast_width(&work->hmm->model) : NULL;
+}
+
 static inline void *tess_de_hmm_row(const tess_de_hmm_work *work, void *rows, int64_t row)
 {
     return (char *)rows + (size_t)row * work->row_bytes;

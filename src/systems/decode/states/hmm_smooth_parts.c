@@ -27,7 +27,8 @@ static tess_status smooth_rows(const tess_de_hmm_work *work, int64_t first, int6
             is_kept && chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL,
         .ahead = room->ahead + worker * n_ahead,
         .lanes = room->lane + worker * m->n_scratch,
-        .n_lane = 1};
+        .n_lane = 1,
+        .forecasts = tess_de_hmm_forecasts(work, first)};
     return tess_stage_run_apart(work->device, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
 }
 
@@ -131,6 +132,7 @@ static tess_status one_by_one(const tess_de_hmm_work *work, const tess_de_hmm_pa
         rows.n_row = part->n_row;
         rows.transition += part->first * all->transition_stride;
         rows.filtered = tess_de_hmm_row(work, all->filtered, part->first);
+        rows.forecasts = tess_de_hmm_forecasts(work, part->first);
         rows.acausal_states = all->acausal_states
                                   ? all->acausal_states + part->first * work->hmm->model.n_state
                                   : NULL;
