@@ -1,6 +1,8 @@
 // What is refused, put right, or mentioned, and in which words.
 #include "decode_set.h"
 
+#include "systems/decode/store/inputs.h"
+
 // Electrode 1 of a set with its spikes in disorder and two bad ones behind them: one without a
 // time, one in the window with an infinite mark.
 typedef struct disorder {
@@ -303,6 +305,24 @@ static void odd_things_are_mentioned(void **state)
     tess_context_destroy(ctx);
 }
 
+// Whatever is known of where it is; equal times count as passed.
+static void a_search_from_nearby_finds_the_same(void **state)
+{
+    (void)state;
+    double time[37];
+    for (int64_t i = 0; i < 37; i++) {
+        time[i] = (double)(i / 3);
+    }
+    for (int64_t n = 0; n <= 37; n++) {
+        for (double value = -1; value < 14; value += 0.125) {
+            const int64_t want = tess_de_first_after(time, n, value);
+            for (int64_t from = 0; from <= want; from++) {
+                assert_int_equal(tess_de_first_after_near(time, n, value, from), want);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +332,7 @@ int main(void)
         cmocka_unit_test(lost_tracking_is_no_training),
         cmocka_unit_test(bad_observations_are_refused),
         cmocka_unit_test(odd_things_are_mentioned),
+        cmocka_unit_test(a_search_from_nearby_finds_the_same),
     };
     return cmocka_run_group_tests_name("decode_inputs", tests, NULL, NULL);
 }

@@ -212,7 +212,8 @@ TESS_MUST_CHECK tess_status tess_de_engine_store(tess_de_engine *engine, int64_t
 TESS_MUST_CHECK tess_status tess_de_engine_settle(tess_de_engine *engine);
 // The same after a failure, whose message stays; what was sent for is forgotten.
 void tess_de_engine_drop(tess_de_engine *engine);
-// Whether rows may be stored meanwhile, and likelihoods be sent for, by what is wanted.
+// Whether rows go to files, may go there meanwhile, and likelihoods be sent for, by what is wanted.
+bool tess_de_engine_writes(const tess_de_engine_desc *desc);
 bool tess_de_engine_is_behind(const tess_de_engine *engine);
 bool tess_de_engine_is_ahead(const tess_de_engine *engine);
 
@@ -246,8 +247,7 @@ static inline bool tess_de_engine_smooths(const tess_de_engine *engine)
     const tess_de_engine_desc *desc = &engine->desc;
     return desc->smooth || desc->acausal.dtype != 0 || desc->acausal_states.dtype != 0;
 }
-// engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
-// and n_time are set.
+// engine_plan.c: chunks and memory of an engine whose desc, keep and n_time are set.
 TESS_MUST_CHECK tess_status tess_de_engine_choose(tess_de_engine *engine);
 
 // engine_there.c. Chooses what stays on the device: what there is plenty of room for.

@@ -18,9 +18,8 @@ bool tess_de_engine_is_ahead(const tess_de_engine *engine)
            !device->shares_host_memory && engine->states->shares_host_memory;
 }
 
-bool tess_de_engine_is_behind(const tess_de_engine *engine)
+bool tess_de_engine_writes(const tess_de_engine_desc *desc)
 {
-    const tess_de_engine_desc *desc = &engine->desc;
     const tess_de_rows *rows[] = {&desc->acausal,          &desc->causal,        &desc->predictive,
                                   &desc->acausal_states,   &desc->causal_states, &desc->ll,
                                   &desc->predictive_states};
@@ -28,8 +27,14 @@ bool tess_de_engine_is_behind(const tess_de_engine *engine)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         is_written |= tess_de_rows_are_here(rows[i]) && !rows[i]->memory;
     }
+    return is_written;
+}
+
+bool tess_de_engine_is_behind(const tess_de_engine *engine)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
     // The path works in the buffers that would be on their way.
-    return is_written && !desc->is_checked && desc->path.dtype == 0;
+    return tess_de_engine_writes(desc) && !desc->is_checked && desc->path.dtype == 0;
 }
 
 static tess_status likelihood_ahead(void *self)

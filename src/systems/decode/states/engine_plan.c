@@ -238,6 +238,7 @@ static void divide_rows(tess_de_engine *e, int64_t rows, uint64_t budget)
     const tess_decode_detector *d = e->desc.detector;
     e->needs.parts = e->states->shares_host_memory && tess_pool_threads(e->ctx->pool) > 1 &&
                      !e->desc.likelihood_only &&
+                     (e->sequences.n > 1 || rows > TESS_DE_HMM_LEAST_ROWS) &&
                      tess_de_hmm_parts_bytes(e->ctx, d->hmm, d->dtype, rows,
                                              tess_de_engine_smooths(e)) <= budget / 4;
 }

@@ -232,15 +232,19 @@ tess_device *tess_de_states_device(tess_context *ctx, const int32_t *stages, int
     return device;
 }
 
-// Fewer values than this are there before a GPU has begun.
+// Fewer values than this are there before a GPU has begun. A row takes one block of its threads
+// four to seven times as long as a core, and a run goes through hundreds of rows for its guess:
+// with fewer rows than this there are not enough runs to make up for that.
 static const int64_t VALUES_THAT_PAY = 2 << 20;
+static const int64_t ROWS_THAT_PAY = 4096;
 
 tess_device *tess_de_rows_device(tess_context *ctx, const tess_de_hmm *hmm, int64_t n_row)
 {
     tess_device *device = ctx->device;
     const tess_stage_decode_hmm_filter filter = {.model = &hmm->plain};
     const tess_stage_decode_hmm_smooth smooth = {.model = &hmm->plain};
-    if (!device->shares_host_memory && n_row >= VALUES_THAT_PAY / hmm->model.n_bin &&
+    if (!device->shares_host_memory && n_row >= ROWS_THAT_PAY &&
+        n_row >= VALUES_THAT_PAY / hmm->model.n_bin &&
         device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_FILTER, &filter) ==
             TESS_OK &&
         device->backend->supports(device->handle, TESS_STAGE_DECODE_HMM_SMOOTH, &smooth) ==
@@ -382,8 +386,8 @@ tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device, const tes
     const tess_hmm_model *m = &hmm->model;
     const stage_room room = {
         .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "filter"),
-        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
-                                   sizeof(double), "filter"),
+        .ahead = tess_blocks_alloc_raw(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
+                                       sizeof(double), "filter"),
         .log_norm = tess_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof(double), "filter")};
     tess_status status = room.scratch && room.ahead && room.log_norm ? TESS_OK : TESS_E_MEMORY;
     for (int64_t first = 0; status == TESS_OK && first < chunk->n_row; first += ROWS_AT_ONCE) {
@@ -412,8 +416,8 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tes
     tess_blocks_init(&temporary, &ctx->heap);
     const stage_room room = {
         .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "smoother"),
-        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
-                                   sizeof(double), "smoother"),
+        .ahead = tess_blocks_alloc_raw(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
+                                       sizeof(double), "smoother"),
         .lanes = tess_blocks_alloc(&temporary, n_lane * m->n_scratch, sizeof(double), "smoother")};
     tess_status status = room.scratch && room.ahead && room.lanes ? TESS_OK : TESS_E_MEMORY;
     for (int64_t end = chunk->n_row; status == TESS_OK && end > 0;) {

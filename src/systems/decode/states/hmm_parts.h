@@ -22,6 +22,9 @@ typedef struct tess_de_hmm_part {
     double log_evidence; // out of the filter: of the sequence up to here
 } tess_de_hmm_part;
 
+// Rows of one sequence that are never cut.
+enum { TESS_DE_HMM_LEAST_ROWS = 512 };
+
 // What the threads work in.
 typedef struct tess_de_hmm_room tess_de_hmm_room;
 

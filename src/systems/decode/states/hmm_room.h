@@ -7,7 +7,7 @@
 
 enum {
     // Rows of a segment: many beside those it is guessed from, and few beside a stop.
-    TESS_DE_LEAST_SEGMENT = 512,
+    TESS_DE_LEAST_SEGMENT = TESS_DE_HMM_LEAST_ROWS,
     TESS_DE_MOST_SEGMENT = 4096,
     TESS_DE_GUESS_ROWS = 32,   // that a guess goes through at once
     TESS_DE_AGAIN_ROWS = 64,   // and what is done again

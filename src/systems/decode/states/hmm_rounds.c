@@ -18,7 +18,7 @@ size_t tess_de_hmm_parts_bytes(const tess_context *ctx, const tess_de_hmm *hmm, 
     const size_t n_segment = n_thread * (size_t)SEGMENTS_OF_THREAD;
     const size_t n_bin = (size_t)m->n_bin;
     const size_t words = 2 * (size_t)m->n_scratch +
-                         (size_t)tess_hmm_ahead_items(m, TESS_DE_MOST_SEGMENT) + TESS_DE_GUESS_ROWS;
+                         (size_t)tess_hmm_ahead_items(m, TESS_DE_AGAIN_ROWS) + TESS_DE_GUESS_ROWS;
     size_t bytes =
         n_thread * (words * sizeof(double) + TESS_DE_GUESS_ROWS * n_bin * item_bytes(dtype));
     bytes += n_segment * (2 * n_bin * sizeof(double) + sizeof(tess_de_hmm_segment));
@@ -33,18 +33,18 @@ static tess_status take_room(tess_de_hmm_room *room, const tess_hmm_model *m, si
     const char *what = "parts of a chunk";
     const int64_t n = room->n_thread;
     const int64_t rows = TESS_DE_GUESS_ROWS;
-    const int64_t n_ahead = tess_hmm_ahead_items(m, TESS_DE_MOST_SEGMENT);
+    const int64_t n_ahead = tess_hmm_ahead_items(m, TESS_DE_AGAIN_ROWS);
     room->segments = tess_blocks_alloc(blocks, room->n_segment, sizeof *room->segments, what);
     room->scratch = tess_blocks_alloc(blocks, n * m->n_scratch, sizeof(double), what);
     room->lane = tess_blocks_alloc(blocks, n * m->n_scratch, sizeof(double), what);
-    room->ahead = tess_blocks_alloc(blocks, n * n_ahead, sizeof(double), what);
-    room->sink = tess_blocks_alloc(blocks, n * rows * m->n_bin, item, what);
-    room->unheard = tess_blocks_alloc(blocks, n * rows, sizeof(double), what);
-    room->guesses = tess_blocks_alloc(blocks, room->n_segment * m->n_bin, sizeof(double), what);
-    room->ends = tess_blocks_alloc(blocks, room->n_segment * m->n_bin, sizeof(double), what);
-    room->again = tess_blocks_alloc(blocks, m->n_bin, sizeof(double), what);
-    room->row = tess_blocks_alloc(blocks, m->n_bin, item, what);
-    room->log_norm = tess_blocks_alloc(blocks, n_row, sizeof(double), what);
+    room->ahead = tess_blocks_alloc_raw(blocks, n * n_ahead, sizeof(double), what);
+    room->sink = tess_blocks_alloc_raw(blocks, n * rows * m->n_bin, item, what);
+    room->unheard = tess_blocks_alloc_raw(blocks, n * rows, sizeof(double), what);
+    room->guesses = tess_blocks_alloc_raw(blocks, room->n_segment * m->n_bin, sizeof(double), what);
+    room->ends = tess_blocks_alloc_raw(blocks, room->n_segment * m->n_bin, sizeof(double), what);
+    room->again = tess_blocks_alloc_raw(blocks, m->n_bin, sizeof(double), what);
+    room->row = tess_blocks_alloc_raw(blocks, m->n_bin, item, what);
+    room->log_norm = tess_blocks_alloc_raw(blocks, n_row, sizeof(double), what);
     room->spare = smooths ? tess_blocks_alloc_raw(blocks, n_row * m->n_bin, item, what) : NULL;
     const bool has_all = room->segments && room->scratch && room->lane && room->ahead &&
                          room->sink && room->unheard && room->guesses && room->ends &&

@@ -12,7 +12,7 @@ static tess_status smooth_rows(const tess_de_hmm_work *work, int64_t first, int6
     const tess_hmm_model *m = &work->hmm->model;
     const tess_de_hmm_chunk *chunk = work->chunk;
     const tess_de_hmm_room *room = work->room;
-    const int64_t n_ahead = tess_hmm_ahead_items(m, TESS_DE_MOST_SEGMENT);
+    const int64_t n_ahead = tess_hmm_ahead_items(m, TESS_DE_AGAIN_ROWS);
     const tess_stage_decode_hmm_smooth args = {
         .model = m,
         .scratch = room->scratch + worker * m->n_scratch,

@@ -43,7 +43,7 @@ TESS_MUST_CHECK tess_status tess_de_order_spikes(tess_blocks *blocks,
 typedef struct tess_de_taken {
     int64_t n;
     const double *time;
-    double *marks; // a copy; NULL for sorted spikes
+    const double *marks; // NULL for sorted spikes
 } tess_de_taken;
 
 TESS_MUST_CHECK tess_status tess_de_take_spikes(tess_blocks *blocks,
@@ -62,6 +62,8 @@ void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char
 // First index i with time[i] >= value, and with time[i] > value.
 int64_t tess_de_first_from(const double *time, int64_t n, double value);
 int64_t tess_de_first_after(const double *time, int64_t n, double value);
+// The latter where it is known to be from or more: in few steps where it is near.
+int64_t tess_de_first_after_near(const double *time, int64_t n, double value, int64_t from);
 
 // Median step of rising times; 0 for fewer than two.
 TESS_MUST_CHECK tess_status tess_de_median_step(tess_heap *heap, const double *time, int64_t n,

@@ -57,22 +57,29 @@ static bool is_excluded(const tess_de_row_request *request, int64_t e)
     return request->n_encoding_spike && request->n_encoding_spike[e] == 0;
 }
 
-// Moves the spikes of rows that are not missing to the front; returns their number.
-static int64_t drop_missing(const tess_decode_observation *o, int64_t n_feature, double *time,
-                            double *marks, int64_t n)
+// Leaves out the spikes of rows that are missing.
+static tess_status drop_missing(tess_blocks *blocks, const tess_decode_observation *o,
+                                int64_t n_feature, tess_de_taken *taken)
 {
+    double *time = tess_blocks_alloc(blocks, taken->n, sizeof *time, "spike times");
+    double *marks =
+        tess_blocks_alloc(blocks, taken->n, (size_t)n_feature * sizeof *marks, "waveform features");
+    if (!time || !marks) {
+        return TESS_E_MEMORY;
+    }
     int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (o->is_missing[bin_of(o->time, o->n_time, time[i])]) {
+    for (int64_t i = 0; i < taken->n; i++) {
+        if (o->is_missing[bin_of(o->time, o->n_time, taken->time[i])]) {
             continue;
         }
-        time[kept] = time[i];
+        time[kept] = taken->time[i];
         for (int64_t f = 0; f < n_feature; f++) {
-            marks[kept * n_feature + f] = marks[i * n_feature + f];
+            marks[kept * n_feature + f] = taken->marks[i * n_feature + f];
         }
         kept++;
     }
-    return kept;
+    *taken = (tess_de_taken){.n = kept, .time = time, .marks = marks};
+    return TESS_OK;
 }
 
 static tess_status collect_electrode(collecting *job, int64_t e)
@@ -94,14 +101,8 @@ static tess_status collect_electrode(collecting *job, int64_t e)
     TESS_TRY(tess_de_take_spikes(job->blocks, &o->spikes, e, &ordered, begin, n,
                                  request->with_marks, &request->rules, &job->notes, &taken));
     if (o->is_missing && taken.n > 0) {
-        double *time =
-            tess_blocks_copy(job->blocks, taken.time, taken.n, sizeof *time, "spike times");
-        if (!time) {
-            return TESS_E_MEMORY;
-        }
         const int64_t n_feature = request->with_marks ? o->spikes.n_feature[e] : 0;
-        taken.time = time;
-        taken.n = drop_missing(o, n_feature, time, taken.marks, taken.n);
+        TESS_TRY(drop_missing(job->blocks, o, n_feature, &taken));
     }
     job->time[e] = taken.time;
     job->marks[e] = taken.marks;
@@ -123,9 +124,11 @@ static tess_status collect_all(collecting *job, tess_de_row_spikes *out)
         return TESS_E_MEMORY;
     }
     for (int64_t e = 0; e < n_electrode; e++) {
+        int64_t bin = 0; // an electrode's times rise
         for (int64_t i = job->first[e]; i < job->first[e + 1]; i++) {
             const double t = job->time[e][i - job->first[e]];
-            row[i] = (int32_t)(bin_of(o->time, o->n_time, t) - request->first);
+            bin = o->n_time < 3 ? 0 : tess_de_first_after_near(o->time + 1, o->n_time - 2, t, bin);
+            row[i] = (int32_t)(bin - request->first);
         }
     }
     *out = (tess_de_row_spikes){.first = request->first,

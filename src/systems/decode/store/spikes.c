@@ -21,6 +21,18 @@ int64_t tess_de_first_from(const double *time, int64_t n, double value)
     return low;
 }
 
+int64_t tess_de_first_after_near(const double *time, int64_t n, double value, int64_t from)
+{
+    int64_t low = from;
+    int64_t step = 1;
+    while (low + step <= n && time[low + step - 1] <= value) {
+        low += step;
+        step *= 2;
+    }
+    const int64_t most = low + step < n ? low + step : n;
+    return low + tess_de_first_after(time + low, most - low, value);
+}
+
 int64_t tess_de_first_after(const double *time, int64_t n, double value)
 {
     int64_t low = 0;
@@ -145,6 +157,25 @@ static int64_t bad_feature(const tess_decode_spikes *spikes, int64_t electrode, 
     return -1;
 }
 
+// The marks of spikes first..first+n-1 where they can be taken as they are, else NULL.
+static const double *good_marks(const tess_decode_spikes *spikes, int64_t electrode,
+                                const tess_de_ordered *ordered, int64_t first, int64_t n)
+{
+    static const uint64_t exponent = UINT64_C(0x7ff) << 52; // all ones: not finite
+    const int64_t d = spikes->n_feature[electrode];
+    if (spikes->mark_dtype != TESS_F64 || ordered->index) {
+        return NULL;
+    }
+    const double *marks = (const double *)spikes->marks[electrode] + first * d;
+    uint64_t n_bad = 0;
+    for (int64_t i = 0; i < n * d; i++) {
+        uint64_t bits;
+        memcpy(&bits, marks + i, sizeof bits);
+        n_bad += (bits & exponent) == exponent;
+    }
+    return n_bad == 0 ? marks : NULL;
+}
+
 // Spikes first..first+n-1 with good marks into room of the same size.
 static tess_status copy_good(const tess_decode_spikes *spikes, int64_t electrode,
                              const tess_de_ordered *ordered, int64_t first, int64_t n,
@@ -185,6 +216,10 @@ tess_status tess_de_take_spikes(tess_blocks *blocks, const tess_decode_spikes *s
 {
     *out = (tess_de_taken){.n = n, .time = ordered->time + first};
     if (!with_marks || n == 0) {
+        return TESS_OK;
+    }
+    out->marks = good_marks(spikes, electrode, ordered, first, n);
+    if (out->marks) {
         return TESS_OK;
     }
     const int64_t d = spikes->n_feature[electrode];
