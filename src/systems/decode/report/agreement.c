@@ -30,17 +30,31 @@ static double straight_distance(const tess_de_view *v, int64_t place, const tess
     return sqrt(sum);
 }
 
-// The same on a line, where a root of a square is the number itself.
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+// The same on a line, where a root of a square is the number itself: first how near, then who.
 static int64_t nearest_on_line(const double *center, int64_t n, double at)
 {
-    int64_t nearest = 0;
-    double least = fabs(center[0] - at);
-    for (int64_t p = 1; p < n; p++) {
-        const double distance = fabs(center[p] - at);
-        nearest = distance < least ? p : nearest;
-        least = distance < least ? distance : least;
+    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY}; // none waits for another
+    int64_t p = 0;
+    for (; n - p >= 4; p += 4) {
+        for (int64_t k = 0; k < 4; k++) {
+            least[k] = smaller(fabs(center[p + k] - at), least[k]);
+        }
     }
-    return nearest;
+    for (; p < n; p++) {
+        least[0] = smaller(fabs(center[p] - at), least[0]);
+    }
+    const double all = smaller(smaller(least[0], least[1]), smaller(least[2], least[3]));
+    for (p = 0; p < n; p++) {
+        if (fabs(center[p] - at) == all) {
+            return p;
+        }
+    }
+    return 0; // at is no place
 }
 
 static int64_t nearest_place(const tess_de_view *v, const tess_de_spot *spot)
@@ -89,6 +103,19 @@ static void judge_levels(double above, double tied, tess_de_judgement *out)
     out->in_95 = covered(0.95, above, tied);
 }
 
+typedef struct mass_sums {
+    double above;
+    double tied;
+    double squares;
+} mass_sums;
+
+static inline void add_place(double place, double mass, mass_sums *sums)
+{
+    sums->above += place > mass ? place : 0;
+    sums->tied += place == mass ? place : 0;
+    sums->squares += place * place;
+}
+
 // Mass of the places above the true one and of those equal to it, of a posterior that sums to
 // total.
 static void judge_coverage(const tess_de_view *v, const double *place, double total,
@@ -96,14 +123,20 @@ static void judge_coverage(const tess_de_view *v, const double *place, double to
 {
     const int64_t n_place = count_places(v);
     const double mass = place[out->true_place];
-    double above = 0;
-    double tied = 0;
-    double squares = 0;
-    for (int64_t p = 0; p < n_place; p++) {
-        above += place[p] > mass ? place[p] : 0;
-        tied += place[p] == mass ? place[p] : 0;
-        squares += place[p] * place[p];
+    mass_sums four[4] = {{0}}; // that need not wait for each other
+    int64_t p = 0;
+    for (; n_place - p >= 4; p += 4) {
+        for (int k = 0; k < 4; k++) {
+            add_place(place[p + k], mass, &four[k]);
+        }
     }
+    for (; p < n_place; p++) {
+        add_place(place[p], mass, &four[0]);
+    }
+    const double above = (four[0].above + four[1].above) + (four[2].above + four[3].above);
+    const double tied = (four[0].tied + four[1].tied) + (four[2].tied + four[3].tied);
+    const double squares =
+        (four[0].squares + four[1].squares) + (four[2].squares + four[3].squares);
     judge_levels(above / total, tied / total, out);
     out->spread = squares > 0 ? total * total / (squares * (double)n_place) : 1;
 }
@@ -127,10 +160,7 @@ void tess_de_judge(const tess_de_view *v, const tess_de_row *row, tess_de_judgem
     const int64_t here = nearest_place(v, &row->spot);
     const bool local_outweighs = row->local > place[here];
     place[here] += row->local;
-    int64_t best = 0;
-    for (int64_t p = 1; p < n_place; p++) {
-        best = place[p] > place[best] ? p : best;
-    }
+    const int64_t best = tess_de_largest_place(place, n_place);
     out->error = best == here && local_outweighs ? tess_de_view_distance(v, &row->spot, &truth)
                                                  : tess_de_view_place_distance(v, best, &truth);
     out->true_place = is_simulated ? nearest_place(v, &truth) : here;

@@ -1,6 +1,7 @@
 #include "systems/decode/report/block.h"
 
 #include "base/status.h"
+#include "runtime/source.h"
 
 #include <math.h>
 #include <string.h>
@@ -175,19 +176,28 @@ tess_status tess_de_block_fetch(tess_de_block *b, int64_t first)
     TESS_TRY(tess_context_check_cancel(v->ctx));
     TESS_TRY(read_movement(b));
     TESS_TRY(tess_de_view_read(v->states, v->first_row + first, b->n_row, b->raw, b->states));
-    return tess_de_view_read_raw(v->posterior, v->first_row + first, b->n_row, b->raw);
+    return tess_source_is_direct(v->posterior)
+               ? TESS_OK
+               : tess_de_view_read_raw(v->posterior, v->first_row + first, b->n_row, b->raw);
 }
 
-void tess_de_block_widen(const tess_de_block *b, int64_t i)
+tess_status tess_de_block_widen(const tess_de_block *b, int64_t i, int64_t n)
 {
-    tess_de_view_widen(b->view->posterior, b->raw, i, b->posterior + i * b->view->n_state_bin);
+    const tess_de_view *v = b->view;
+    if (tess_source_is_direct(v->posterior)) {
+        const size_t row_bytes =
+            (size_t)v->n_state_bin * (size_t)tess_source_get_info(v->posterior)->item_bytes;
+        TESS_TRY(tess_de_view_read_raw(v->posterior, v->first_row + b->first + i, n,
+                                       (char *)b->raw + (size_t)i * row_bytes));
+    }
+    for (int64_t k = i; k < i + n; k++) {
+        tess_de_view_widen(v->posterior, b->raw, k, b->posterior + k * v->n_state_bin);
+    }
+    return TESS_OK;
 }
 
 tess_status tess_de_block_read(tess_de_block *b, int64_t first)
 {
     TESS_TRY(tess_de_block_fetch(b, first));
-    for (int64_t i = 0; i < b->n_row; i++) {
-        tess_de_block_widen(b, i);
-    }
-    return TESS_OK;
+    return tess_de_block_widen(b, 0, b->n_row);
 }

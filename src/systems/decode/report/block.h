@@ -30,10 +30,10 @@ TESS_MUST_CHECK tess_status tess_de_block_create(const tess_de_view *view, tess_
 void tess_de_block_destroy(tess_de_block *block);
 // Rows first.. of those looked at, as many as fit.
 TESS_MUST_CHECK tess_status tess_de_block_read(tess_de_block *block, int64_t first);
-// The same in two steps, the second for each row and by any thread: the posterior as it lies in the
-// file, and a row of it as f64.
+// The same in two steps: all but the posterior, and n rows of it as f64, by any threads. Those of a
+// file that can be read at any place come from there then, by who looks at them next.
 TESS_MUST_CHECK tess_status tess_de_block_fetch(tess_de_block *block, int64_t first);
-void tess_de_block_widen(const tess_de_block *block, int64_t i);
+TESS_MUST_CHECK tess_status tess_de_block_widen(const tess_de_block *block, int64_t i, int64_t n);
 
 // What a row says. Pointers live until the next row.
 typedef struct tess_de_row {
@@ -91,6 +91,8 @@ TESS_MUST_CHECK tess_status tess_de_digest_create(const tess_de_view *view, tess
 void tess_de_digest_destroy(tess_de_digest *digest);
 void tess_de_digest_row(tess_de_digest *digest, const tess_de_block *block, int64_t i,
                         tess_de_row *row);
+// The first of the places with the largest mass, of one or more.
+int64_t tess_de_largest_place(const double *place, int64_t n);
 // Sum of a row over the places of each line.
 void tess_de_digest_marginal(const tess_de_digest *digest, int32_t environment, int32_t axis,
                              const double *place, double *line);

@@ -118,6 +118,24 @@ void tess_de_digest_marginal(const tess_de_digest *d, int32_t environment, int32
     }
 }
 
+// Adds masses to places; their sum, over four that need not wait for each other.
+static double add_masses(const double *mass, int64_t n, double *place)
+{
+    double sums[4] = {0};
+    int64_t i = 0;
+    for (; n - i >= 4; i += 4) {
+        for (int64_t k = 0; k < 4; k++) {
+            place[i + k] += mass[i + k];
+            sums[k] += mass[i + k];
+        }
+    }
+    for (; i < n; i++) {
+        place[i] += mass[i];
+        sums[0] += mass[i];
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 // Mass by place, and of what has none.
 static void sum_places(const tess_de_digest *d, const double *values, tess_de_row *row)
 {
@@ -126,17 +144,12 @@ static void sum_places(const tess_de_digest *d, const double *values, tess_de_ro
     for (int64_t k = 0; k < d->n_segment; k++) {
         const tess_de_segment *s = &d->segments[k];
         const double *mass = values + s->first_bin;
-        double sum = 0;
         if (s->first_place < 0) {
             row->local += s->first_place == TESS_DE_PLACE_LOCAL ? mass[0] : 0;
             row->none += s->first_place == TESS_DE_PLACE_LOCAL ? 0 : mass[0];
             continue;
         }
-        double *place = row->place + s->first_place;
-        for (int64_t i = 0; i < s->n_bin; i++) {
-            place[i] += mass[i];
-            sum += mass[i];
-        }
+        const double sum = add_masses(mass, s->n_bin, row->place + s->first_place);
         row->placed += s->is_home ? sum : 0;
         row->none += s->is_home ? 0 : sum; // of which the animal's place says nothing
         row->around += s->is_home && s->is_local ? sum : 0;
@@ -162,16 +175,40 @@ static void find_band(const tess_de_lines *lines, const double *mass, double tot
     *high = lines->position[k];
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// The mass first, over four that need not wait for each other, then who has it.
+int64_t tess_de_largest_place(const double *place, int64_t n)
+{
+    double most[4] = {place[0], place[0], place[0], place[0]};
+    int64_t p = 0;
+    for (; n - p >= 4; p += 4) {
+        for (int64_t k = 0; k < 4; k++) {
+            most[k] = larger(place[p + k], most[k]);
+        }
+    }
+    for (; p < n; p++) {
+        most[0] = larger(place[p], most[0]);
+    }
+    const double all = larger(larger(most[0], most[1]), larger(most[2], most[3]));
+    for (p = 0; p < n; p++) {
+        if (place[p] == all) {
+            return p;
+        }
+    }
+    return 0; // none is a number
+}
+
 static void find_peak(tess_de_digest *d, tess_de_row *row)
 {
     const tess_de_view *v = d->view;
     const int64_t n = v->n_environment > 0 ? v->environments[0].n_place : 0;
     const bool is_placed =
         row->is_finite && n > 0 && row->placed > 0 && row->placed >= row->local + row->none;
-    int64_t best = 0;
-    for (int64_t p = 1; is_placed && p < n; p++) {
-        best = row->place[p] > row->place[best] ? p : best;
-    }
+    const int64_t best = is_placed ? tess_de_largest_place(row->place, n) : 0;
     row->peak_place = is_placed ? best : -1;
     for (int32_t a = 0; a < v->n_axis; a++) {
         row->peak[a] = row->low[a] = row->high[a] = (double)NAN;

@@ -56,12 +56,13 @@ static tess_status digest_rows(void *self, int64_t part, int32_t worker)
 {
     passing *p = self;
     const tess_de_view *v = p->facts->view;
-    const int64_t end = (part + 1) * ROWS_AT_ONCE;
+    const int64_t first = part * ROWS_AT_ONCE;
+    const int64_t end = first + ROWS_AT_ONCE < p->n_ahead ? first + ROWS_AT_ONCE : p->n_ahead;
     tess_de_digest digest = p->digest; // with room of its own
     digest.line = p->lines + worker * p->digest.most_lines;
-    for (int64_t i = part * ROWS_AT_ONCE; i < end && i < p->n_ahead; i++) {
+    TESS_TRY(tess_de_block_widen(p->block, p->ahead + first, end - first));
+    for (int64_t i = first; i < end; i++) {
         digest.place = p->places + i * v->n_place;
-        tess_de_block_widen(p->block, p->ahead + i);
         tess_de_digest_row(&digest, p->block, p->ahead + i, &p->rows[i]);
         if (is_scored(p->facts, p->rows[i].index)) {
             tess_de_judge(v, &p->rows[i], &p->judged[i]);
