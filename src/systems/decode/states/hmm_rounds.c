@@ -114,19 +114,21 @@ static int64_t segments_of(const tess_de_hmm_work *work, const tess_de_hmm_part 
     return work->n_guess > 0 ? (part->n_row + rows - 1) / rows : 1;
 }
 
-// A sequence that is not cut takes some 60 % of the time while other threads prepare its rows. Two
-// threads that go through many rows for a guess are slower than that.
-static bool is_worth_it(const tess_de_hmm_work *work)
+// A sequence that is not cut takes some 60 % of the time while other threads prepare its rows; of a
+// smoother with forecasts they have nothing to prepare. Two threads that go through many rows for a
+// guess are slower than that.
+static bool is_worth_it(const tess_de_hmm_work *work, bool is_back)
 {
     const int64_t rows = rows_of_segment(work);
-    return 10 * (rows + work->n_guess) <= 6 * work->room->n_thread * rows;
+    const int64_t tenths = is_back && work->chunk->forecasts ? 9 : 6;
+    return 10 * (rows + work->n_guess) <= tenths * work->room->n_thread * rows;
 }
 
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back)
 {
     work->n_guess = work->room ? tess_de_hmm_guess_rows(work->hmm, is_back) : 0;
-    if (n_part == 1 && work->room && !is_worth_it(work)) {
+    if (n_part == 1 && work->room && !is_worth_it(work, is_back)) {
         return false;
     }
     return work->room && (n_part > 1 || (n_part == 1 && segments_of(work, parts) > 1));
