@@ -155,7 +155,21 @@ static tess_status clear_part(void *self, int64_t part, int32_t worker)
     return TESS_OK;
 }
 
-static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, void **out)
+// The same for what is written before it is read: the system clears what is new.
+static tess_status touch_part(void *self, int64_t part, int32_t worker)
+{
+    (void)worker;
+    enum { PAGE_BYTES = 4096 };
+    const clearing *c = self;
+    const size_t end = (size_t)(part + 1) * CLEARED_BYTES;
+    for (size_t at = (size_t)part * CLEARED_BYTES; at < end && at < c->bytes; at += PAGE_BYTES) {
+        c->begin[at] = 0;
+    }
+    return TESS_OK;
+}
+
+static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, tess_block_fn prepare,
+                             void **out)
 {
     *out = tess_blocks_alloc_raw(&e->memory, n, item, "rows of a chunk");
     if (!*out) {
@@ -163,7 +177,7 @@ static tess_status take_room(tess_de_engine *e, int64_t n, size_t item, void **o
     }
     clearing all = {*out, (size_t)n * item};
     return tess_parallel_for(
-        e->ctx->pool, (int64_t)((all.bytes + CLEARED_BYTES - 1) / CLEARED_BYTES), clear_part, &all);
+        e->ctx->pool, (int64_t)((all.bytes + CLEARED_BYTES - 1) / CLEARED_BYTES), prepare, &all);
 }
 
 static tess_status take_memory(tess_de_engine *e)
@@ -199,8 +213,6 @@ static tess_status take_memory(tess_de_engine *e)
         {(void **)&e->kept_hash, e->desc.is_checked ? e->n_chunk : 0, sizeof(tess_hash)},
         {&e->desc.kept.memory, e->needs.kept ? e->n_time * n_bin : 0, item},
         {(void **)&e->evidence, e->sequences.n, sizeof(double)},
-        {(void **)&e->forecasts,
-         e->needs.forecasts ? e->n_time * tess_de_hmm_forecast_items(d->hmm) : 0, sizeof(double)},
         {(void **)&e->has_forecast, e->n_chunk, 1},
         {(void **)&e->path.ends, e->needs.path ? (e->n_chunk + 1) * n_bin : 0, sizeof(double)},
         {(void **)&e->path.scores, e->needs.path ? rows * n_bin : 0, sizeof(double)},
@@ -208,8 +220,12 @@ static tess_status take_memory(tess_de_engine *e)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].n > 0) {
-            TESS_TRY(take_room(e, wanted[i].n, wanted[i].item, wanted[i].at));
+            TESS_TRY(take_room(e, wanted[i].n, wanted[i].item, clear_part, wanted[i].at));
         }
+    }
+    if (e->needs.forecasts) {
+        TESS_TRY(take_room(e, e->n_time * tess_de_hmm_forecast_items(d->hmm), sizeof(double),
+                           touch_part, (void **)&e->forecasts));
     }
     TESS_TRY(tess_de_engine_take_there(e));
     if (e->needs.parts) {
