@@ -220,7 +220,7 @@ static void die_everywhere(const char *right, const char *out, int is_folder, in
     const char *work = unit_path("work");
     int n_resumed = 0;
     long at = 1;
-    const long step = is_folder ? 149 : unit_is_quick() ? 61 : 29;
+    const long step = is_folder ? 89 : unit_is_quick() ? 61 : 29;
     for (int n_died = 1; n_died; at += step) {
         tess_decode_stream_config config = config_for(out);
         tess_decode_stream_report report;

@@ -93,6 +93,7 @@ static tess_status collect(tess_context *ctx, tess_device *device, tess_blocks *
 {
     const bool exclude = encoding->info.floor != TESS_DECODE_FLOOR_ABSOLUTE;
     const tess_de_row_request request = {
+        .pool = ctx->pool,
         .observation = o,
         .first = first,
         .n_row = n_row,

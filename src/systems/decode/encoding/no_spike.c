@@ -70,7 +70,8 @@ tess_status tess_decode_no_spike_log_likelihood(tess_context *ctx,
     TESS_TRY(tess_struct_read(observation, &o, sizeof o, "observation"));
     TESS_TRY(check(&o, rate, first, n_row, out));
     // Only times count here, and one that is not finite lies in no bin.
-    const tess_de_row_request request = {.observation = &o,
+    const tess_de_row_request request = {.pool = ctx->pool,
+                                         .observation = &o,
                                          .first = first,
                                          .n_row = n_row,
                                          .rules = {.nan_policy = TESS_DECODE_NAN_DROP}};

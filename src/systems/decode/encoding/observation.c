@@ -92,26 +92,56 @@ static double known_rate(const tess_decode_encoding_info *info)
     return duration_s > 0 ? n_spike / duration_s : 0;
 }
 
-static tess_status check_electrode(tess_context *ctx, const tess_decode_encoding *encoding,
-                                   const tess_decode_observation *o, int64_t e,
-                                   tess_de_notes *notes, tess_de_window *window)
-{
-    const tess_de_spike_rules rules = {encoding->config.nan_policy, encoding->config.strict};
-    tess_blocks scratch;
-    tess_blocks_init(&scratch, &ctx->heap);
+// The spikes of an electrode, checked by any thread.
+typedef struct checked {
     tess_de_ordered ordered;
+    tess_de_notes notes;
+} checked;
+
+typedef struct checking {
+    const tess_decode_encoding *encoding;
+    const tess_decode_observation *observation;
+    tess_blocks scratch;
+    checked *electrodes;
+} checking;
+
+static tess_status check_electrode(void *self, int64_t e, int32_t worker)
+{
+    (void)worker;
+    checking *job = self;
+    const tess_decode_encoding *encoding = job->encoding;
+    const tess_decode_observation *o = job->observation;
+    const tess_de_spike_rules rules = {encoding->config.nan_policy, encoding->config.strict};
+    checked *own = &job->electrodes[e];
     tess_de_taken taken;
-    int64_t first = 0;
-    int64_t n = 0;
-    tess_status status = tess_de_order_spikes(&scratch, &o->spikes, e, &rules, notes, &ordered);
-    if (status == TESS_OK) {
-        tess_de_window_add(window, e, &ordered, &first, &n);
-        warn_excluded(ctx, encoding, e, n);
-        status = tess_de_take_spikes(&scratch, &o->spikes, e, &ordered, first, n,
-                                     has_marks(encoding), &rules, notes, &taken);
+    TESS_TRY(
+        tess_de_order_spikes(&job->scratch, &o->spikes, e, &rules, &own->notes, &own->ordered));
+    const tess_de_ordered *ordered = &own->ordered;
+    const int64_t first = tess_de_first_from(ordered->time, ordered->n, o->time[0]);
+    const int64_t end = tess_de_first_after(ordered->time, ordered->n, o->time[o->n_time - 1]);
+    return tess_de_take_spikes(&job->scratch, &o->spikes, e, ordered, first,
+                               end > first ? end - first : 0, has_marks(encoding), &rules,
+                               &own->notes, &taken);
+}
+
+// What electrodes are told, one after the other.
+static tess_status check_electrodes(tess_context *ctx, checking *job, tess_de_notes *notes,
+                                    tess_de_window *window)
+{
+    const int64_t n_electrode = job->observation->spikes.n_electrode;
+    job->electrodes =
+        tess_blocks_alloc(&job->scratch, n_electrode, sizeof *job->electrodes, "electrodes");
+    if (!job->electrodes) {
+        return TESS_E_MEMORY;
     }
-    tess_blocks_free(&scratch);
-    return status;
+    TESS_TRY(tess_parallel_for(ctx->pool, n_electrode, check_electrode, job));
+    for (int64_t e = 0; e < n_electrode; e++) {
+        int64_t first, n;
+        tess_de_window_add(window, e, &job->electrodes[e].ordered, &first, &n);
+        warn_excluded(ctx, job->encoding, e, n);
+        tess_de_notes_add(&job->electrodes[e].notes, notes);
+    }
+    return TESS_OK;
 }
 
 tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encoding *encoding,
@@ -127,9 +157,11 @@ tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encod
     }
     tess_de_notes notes = {0};
     tess_de_window window = tess_de_window_open(o->time[0], o->time[o->n_time - 1]);
-    for (int64_t e = 0; e < o->spikes.n_electrode; e++) {
-        TESS_TRY(check_electrode(ctx, encoding, o, e, &notes, &window));
-    }
+    checking job = {.encoding = encoding, .observation = o};
+    tess_blocks_init(&job.scratch, &ctx->heap);
+    const tess_status status = check_electrodes(ctx, &job, &notes, &window);
+    tess_blocks_free(&job.scratch);
+    TESS_TRY(status);
     tess_de_notes_log(ctx, &notes, "decoding");
     TESS_TRY(warn_width(ctx, encoding, o));
     return tess_de_window_judge(ctx, &window, "the decoding window", known_rate(&encoding->info));

@@ -5,6 +5,7 @@
 #define TESS_SYSTEMS_DECODE_INPUTS_H
 
 #include "base/blocks.h"
+#include "runtime/pool.h"
 #include "systems/decode/decode.h"
 
 #include <stdbool.h>
@@ -130,6 +131,7 @@ TESS_MUST_CHECK tess_status tess_de_select(tess_context *ctx, tess_blocks *block
 // --- rows.c ---
 
 typedef struct tess_de_row_request {
+    tess_pool *pool;
     const tess_decode_observation *observation;
     int64_t first;
     int64_t n_row;
