@@ -188,21 +188,23 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Volts, teslas and scales where the process does something; ties in a third of the tables.
+// Volts, teslas, scales where the process does something, and where covariances begin to be 1 or a
+// series; ties in a quarter of the tables.
 static void a_process_made_anew_chooses_the_same(void **state)
 {
     (void)state;
-    static const double scales[] = {1e-4, 1e-12, 1, 30};
+    static const double scales[] = {1e-4, 1e-12, 1,    30,     1.5e-8, 4e-8,
+                                    1e-7, 1e-6,  1e-2, 1.3e-2, 3e-2};
     tess_context *ctx = unit_context(1, 0);
     tess_mt19937 rng;
     tess_mt19937_seed(&rng, 3);
     int64_t n_won = 0;
-    for (int round = 0; round < 60; round++) {
-        const double scale = scales[round % 4];
+    for (int round = 0; round < 180; round++) {
+        const double scale = scales[(size_t)round % ARRAY_LEN(scales)];
         double candidates[N], objectives[N];
         for (int i = 0; i < N; i++) {
             const double u = tess_mt19937_double(&rng);
-            candidates[i] = scale * (0.5 + (round % 3 ? u : floor(u * 30) / 30));
+            candidates[i] = scale * (0.5 + (round % 4 ? u : floor(u * 30) / 30));
         }
         qsort(candidates, N, sizeof *candidates, by_value);
         for (int i = 0; i < N; i++) {
@@ -210,6 +212,15 @@ static void a_process_made_anew_chooses_the_same(void **state)
             objectives[i] = i > 0 && candidates[i] == candidates[i - 1]
                                 ? objectives[i - 1]
                                 : scale * (0.1 + d * d + 0.05 * tess_mt19937_double(&rng));
+        }
+        for (int i = 1; i < N - 1 && round % 2;
+             i++) { // whatever is proposed wins, or is told apart
+            const bool is_initial = i == (int)(ceil(i / (N / 40.0)) * (N / 40.0));
+            const bool is_tied =
+                candidates[i] == candidates[i - 1] || candidates[i] == candidates[i + 1];
+            if (!is_initial && !is_tied) {
+                objectives[i] = scale * 0.05 * tess_mt19937_double(&rng);
+            }
         }
         int64_t best = -1;
         assert_ok(tess_ar_compat_choice(ctx, candidates, objectives, N, 40, &best));
