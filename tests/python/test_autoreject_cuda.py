@@ -135,6 +135,22 @@ def test_arrays_of_the_gpu(library: str, dtype: Any) -> None:
     np.testing.assert_array_equal(log.labels, wanted_log.labels)
 
 
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("axes", [(2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_arrays_of_the_gpu_in_any_order(library: str, axes: tuple[int, ...]) -> None:
+    x, positions, types = _recording("eeg")
+    there = _there(library, np.ascontiguousarray(x.transpose(axes)))
+    back = np.argsort(axes).tolist()
+    there = there.permute(back) if library == "torch" else there.transpose(back)
+    for stride in (1, 3):
+        want = _fit(x[:, :, ::stride], positions, types, "cpu")
+        got = _fit(there[:, :, ::stride], positions, types, "cuda")
+        _assert_same(want, got)
+        clean = got.transform_array(there[:, :, ::stride])
+        wanted = want.transform_array(x[:, :, ::stride])
+        np.testing.assert_array_equal(backends.to_host(clean), wanted)
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_samples_of_the_gpu_are_rounded_there(library: str) -> None:
     x, positions, types = _recording("eeg")

@@ -21,6 +21,7 @@ from tessera.autoreject import (
     _AutoReject,
     _device,
     _GlobalAutoReject,
+    _gpu_arrays,
     backends,
     fit_array,
 )
@@ -504,3 +505,17 @@ def test_folds_of_epochs_that_are_not_there_are_refused() -> None:
     ar = AutoReject(cv=[([0, 1, 2], [4, 5])], n_interpolate=[1], verbose=False)
     with pytest.raises(tessera.ArgumentError, match="epoch 5; there are 5"):
         ar.fit_array(x, np.random.default_rng(2).standard_normal((6, 3)))
+
+
+def test_arrays_of_torch_get_the_rows_that_a_gpu_wants() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    assert _gpu_arrays.with_rows(x) is x
+    apart = x[:, 1:, :3]  # rows that are apart from each other are fine
+    assert _gpu_arrays.with_rows(apart) is apart
+    single = x.permute(0, 2, 1)[:, :, :1]
+    assert _gpu_arrays.with_rows(single) is single
+    for odd in (x.permute(0, 2, 1), x[:, :, ::2], x.permute(2, 1, 0)):
+        rows = _gpu_arrays.with_rows(odd)
+        assert rows.stride(-1) == 1
+        assert torch.equal(rows, odd)

@@ -306,7 +306,7 @@ class TransformMixin(FitMixin):
         self._check_fitted()
         if not hasattr(self, "_sensors"):
             raise _core.ArgumentError("transform_array: this was not fitted by fit_array")
-        data: Any = X if cuda_index(X) is not None else np.asarray(X)
+        data: Any = _gpu_arrays.with_rows(X) if cuda_index(X) is not None else np.asarray(X)
         recording = Recording(self._sensors, data, self._shape[1])
         log = self._given_log(recording, reject_log)
         dropped = _dropped(log, drop, drop_partial)

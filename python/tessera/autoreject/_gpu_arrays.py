@@ -58,6 +58,16 @@ def to_numpy(x: Any) -> Any:
     return np.asarray(x)
 
 
+def with_rows(x: Any) -> Any:
+    """Return x on a GPU with the samples of a channel one after another: a copy if they are not."""
+    if library_of(x) == "torch":
+        return x if x.shape[-1] < 2 or x.stride(-1) == 1 else x.contiguous()
+    if library_of(x) == "cupy" and x.shape[-1] > 1 and x.strides[-1] != x.itemsize:
+        with x.device:
+            return importlib.import_module("cupy").ascontiguousarray(x)
+    return x  # arrays of JAX are contiguous
+
+
 def take_epochs(x: Any, kept: Any) -> Any:
     """Return a copy of the epochs kept[i] in double precision, contiguous, where x is."""
     if library_of(x) == "torch":

@@ -23,6 +23,7 @@ from tessera.autoreject._epochs import (
     recording_of,
 )
 from tessera.autoreject._fit import FitRequest, Settings, TypeFit, run_fit
+from tessera.autoreject._gpu_arrays import with_rows
 from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import (
@@ -103,7 +104,8 @@ class FitMixin(Params):
         ----------
         X : array, shape (n_epochs, n_channels, n_times)
             In V, T or T/m. Nothing is copied. One of a GPU (torch, CuPy, JAX: by DLPack) is fitted
-            there, where that is allowed (device).
+            there, where that is allowed (device), and copied only if the samples of a channel do
+            not follow each other.
         positions : array, shape (n_channels, 3) or (n_channels, 12)
             Metres, head frame; MEG needs the axes of the coils too.
         ch_types : str or sequence of str
@@ -123,7 +125,7 @@ class FitMixin(Params):
         -------
         self
         """
-        data: Any = X if cuda_index(X) is not None else np.asarray(X)
+        data: Any = with_rows(X) if cuda_index(X) is not None else np.asarray(X)
         if data.ndim != 3:
             raise _core.ShapeError(
                 f"X: expected (n_epochs, n_channels, n_times), got shape {tuple(data.shape)}"
