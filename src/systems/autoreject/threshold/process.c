@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_STEP = 10, MAX_INITIAL = 64, MAX_POINT = MAX_INITIAL + 1 + N_STEP };
+enum { N_STEP = 10, MAX_INITIAL = 40, MAX_POINT = MAX_INITIAL + 1 + N_STEP };
 enum { LANES = 32 }; // candidates that are gone through together
 
 static const double NOISE = 1e-10;
