@@ -69,17 +69,39 @@ static void note_projectors(tess_autoreject_epochs *epochs)
     }
 }
 
+static bool holds_one(const char *format)
+{
+    static const char *const names[] = {"fif", "edf", "bdf", "brainvision", "npy"};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        is_one = is_one || strcmp(format, names[i]) == 0;
+    }
+    return is_one;
+}
+
 // Options that had no effect would otherwise be taken for obeyed.
 static void note_unused(const tess_autoreject_epochs_config *config, bool is_continuous,
                         tess_autoreject_epochs *epochs)
 {
     tess_autoreject_epochs_config usual;
     tess_autoreject_epochs_config_init(&usual, sizeof usual);
-    const bool cuts = config->events || config->stim || config->window > 0 ||
-                      config->tmin != usual.tmin || config->tmax != usual.tmax;
-    if (cuts && !is_continuous) {
+    const bool is_told_events =
+        config->events || config->stim || config->tmin != usual.tmin || config->tmax != usual.tmax;
+    if (!is_continuous && (is_told_events || config->window > 0 || config->overlap > 0)) {
         tess_ar_epochs_note(epochs, "the file holds epochs already: events, trigger channel, "
-                                    "window, tmin and tmax are not used");
+                                    "window, overlap, tmin and tmax are not used");
+    } else if (config->window > 0 && is_told_events) {
+        tess_ar_epochs_note(epochs, "windows are cut one after another: events, trigger channel, "
+                                    "tmin and tmax are not used");
+    } else if (is_continuous && config->window == 0 && config->overlap > 0) {
+        tess_ar_epochs_note(epochs, "epochs are cut around events: overlap, which is of windows, "
+                                    "is not used");
+    }
+    if (config->dataset && holds_one(epochs->info.format)) {
+        tess_ar_epochs_note(epochs,
+                            "a file of format %s holds one recording: dataset '%s' is not "
+                            "used",
+                            epochs->info.format, config->dataset);
     }
     if (config->sampling_hz > 0 && config->sampling_hz != epochs->info.sampling_hz) {
         tess_ar_epochs_note(epochs, "the file says %g Hz; the sampling rate of %g Hz is not used",
