@@ -57,6 +57,41 @@ static void sidecars_are_honoured(void **state)
     tess_context_destroy(ctx);
 }
 
+// A table's type that says nothing leaves a channel in the fit; a cut recording has lost events.
+static void what_is_lost_is_told(void **state)
+{
+    (void)state;
+    static const char channels[] = "name\ttype\nFp1\tEGG\nCz\tEEG\nOz\tMISC\n";
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_autoreject_epochs_config config;
+    const char *path = make_tree("onset\tduration\ttrial_type\n-1\t0\tgo\n0.5\t0\tgo\n"
+                                 "1.5\t0\tgo\n900\t0\tgo\n901\t0\tstop\n");
+    unit_write_file(unit_path("sub-01_task-rest_run-2_channels.tsv"), channels,
+                    sizeof channels - 1);
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.tmin = -0.1;
+    config.tmax = 0.1;
+    config.event = "go";
+    config.keep_annotated = 1;
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    assert_int_equal(info->n_epoch, 2);
+    assert_contains(info->notes, "types that are not known, of channels that are taken as the file "
+                                 "has them: Fp1 [autoreject.table]");
+    assert_contains(info->notes, "events give no epoch: they reach out of the recording");
+    assert_null(strstr(info->notes, "touch annotations"));
+    tess_autoreject_epochs_close(epochs);
+    config.tmin = 0;
+    path = make_tree("onset\tduration\ttrial_type\n0.5\t0\tgo\n1.5\t0\tgo\n");
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    info = tess_autoreject_epochs_get_info(epochs);
+    assert_null(strstr(info->notes, "give no epoch"));
+    assert_null(strstr(info->notes, "not known"));
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
 static void wrong_sidecars_are_explained(void **state)
 {
     (void)state;
@@ -158,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sidecars_are_honoured),
+        cmocka_unit_test(what_is_lost_is_told),
         cmocka_unit_test(wrong_sidecars_are_explained),
         cmocka_unit_test(every_format_is_recognised),
         cmocka_unit_test(lack_of_memory_is_survived),

@@ -131,6 +131,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
     tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
     bool *has_row = tess_ar_epochs_alloc(epochs, (size_t)sensors->n_chan);
     tess_ar_names unknown = {0};
+    tess_ar_names odd = {0};
     table t;
     int64_t n_type = 0;
     int64_t n_bad = 0;
@@ -146,6 +147,10 @@ static tess_status read_channels(tess_context *ctx, const char *path,
         if (channel) {
             take_channel(&t, channel, &n_type, &n_bad);
             has_row[channel - channels] = true;
+            if (cell(&t, 1)[0] && tess_ar_type_by_word(cell(&t, 1)) < 0 &&
+                tess_ar_type_is_predictable(channel->type)) {
+                tess_ar_names_add(&odd, channel->name);
+            }
             n_unit += takes_units &&
                       continuous->take_unit(continuous->impl, channel - channels, cell(&t, 3));
         } else if (name[0] && !is_left_out(epochs, name)) {
@@ -164,6 +169,12 @@ static tess_status read_channels(tess_context *ctx, const char *path,
         tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
                             "%s: rows of channels that the recording has not: %s", path,
                             unknown.text);
+    }
+    if (odd.n > 0) {
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
+                            "%s: types that are not known, of channels that are taken as the file "
+                            "has them: %s",
+                            path, odd.text);
     }
     warn_of_rowless(path, epochs, sensors, has_row);
     tess_ar_text_close(&t.text);

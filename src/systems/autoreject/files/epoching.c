@@ -300,10 +300,10 @@ static void list_names(const tess_ar_event_list *list, char *text, size_t capaci
     }
 }
 
-static tess_status nothing_left(const tess_autoreject_epochs_info *info,
-                                const tess_ar_event_list *list, const char *selected)
+// Events that were not asked for, reach out of the recording, touch bad data, and the rest.
+static void count_reasons(const tess_autoreject_epochs_info *info, int64_t n[4])
 {
-    int64_t n[4] = {0};
+    memset(n, 0, 4 * sizeof *n);
     for (int64_t i = 0; i < info->n_original; i++) {
         const char *why = info->drop_log[i];
         n[strcmp(why, "IGNORED") == 0                                    ? 0
@@ -311,6 +311,29 @@ static tess_status nothing_left(const tess_autoreject_epochs_info *info,
           : strncasecmp(why, "bad", 3) == 0                              ? 2
                                                                          : 3]++;
     }
+}
+
+// A recording that was cut off has fewer epochs than its events promise.
+static void note_lost(tess_autoreject_epochs *epochs, bool by_window)
+{
+    static const char *const reasons[] = {"reach out of the recording",
+                                          "touch annotations of bad data"};
+    int64_t n[4];
+    count_reasons(&epochs->info, n);
+    for (int k = 0; k < 2; k++) {
+        if (n[k + 1] > 0) {
+            tess_ar_epochs_note(epochs, "%lld of %lld %s give no epoch: they %s",
+                                (long long)n[k + 1], (long long)epochs->info.n_original,
+                                by_window ? "windows" : "events", reasons[k]);
+        }
+    }
+}
+
+static tess_status nothing_left(const tess_autoreject_epochs_info *info,
+                                const tess_ar_event_list *list, const char *selected)
+{
+    int64_t n[4];
+    count_reasons(info, n);
     char names[400];
     list_names(list, names, sizeof names);
     if (n[0] == info->n_original) {
@@ -342,7 +365,11 @@ static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_co
     TESS_TRY(find_events(ctx, config, &c->continuous, epochs, list));
     TESS_TRY(keep_events(config, c, list, first, epochs));
     TESS_TRY(keep_names(list, config->event, epochs));
-    return info->n_epoch > 0 ? TESS_OK : nothing_left(info, list, config->event);
+    if (info->n_epoch == 0) {
+        return nothing_left(info, list, config->event);
+    }
+    note_lost(epochs, config->window > 0);
+    return TESS_OK;
 }
 
 tess_status tess_ar_epoching(tess_context *ctx, const tess_autoreject_epochs_config *config,
