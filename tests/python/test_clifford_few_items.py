@@ -147,7 +147,7 @@ def test_blocks_of_a_gpu_take_it_where_tf32_may_be(monkeypatch: pytest.MonkeyPat
             leaves = [t.clone().requires_grad_() for t in inputs]
             z = block(*leaves)
             gradients = torch.autograd.grad(sum(t.sum() for t in z), leaves)
-            found[precision] = [*z, *gradients]
+            found[precision] = [t.detach() for t in (*z, *gradients)]
     finally:
         torch.set_float32_matmul_precision(before)
     for a, b in zip(found["high"], found["highest"], strict=True):
