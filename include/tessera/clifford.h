@@ -4,6 +4,7 @@
 
 #include "tessera/clifford/algebra.h"
 #include "tessera/clifford/graph.h"
+#include "tessera/clifford/maps.h"
 #include "tessera/clifford/op.h"
 
 #endif

@@ -78,6 +78,19 @@ FIELD(tess_clifford_graph, offsets, 16);
 FIELD(tess_clifford_graph, senders, 24);
 FIELD(tess_clifford_graph, edges, 32);
 
+// tessera/clifford/maps.h
+SIZE(tess_clifford_row, 24);
+FIELD(tess_clifford_row, n_channel, 0);
+FIELD(tess_clifford_row, n_scalar, 8);
+FIELD(tess_clifford_row, n_group, 16);
+SIZE(tess_clifford_maps, 64);
+FIELD(tess_clifford_maps, struct_size, 0);
+FIELD(tess_clifford_maps, pairs, 4);
+FIELD(tess_clifford_maps, x, 8);
+FIELD(tess_clifford_maps, z, 32);
+FIELD(tess_clifford_maps, has_bias, 56);
+FIELD(tess_clifford_maps, adds, 60);
+
 // tessera/sys/clifford_bench.h
 SIZE(tess_clifford_timing, 104);
 FIELD(tess_clifford_timing, struct_size, 0);

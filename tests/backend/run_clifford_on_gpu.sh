@@ -42,6 +42,7 @@ compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/fcgp/*.cu "$cuda/common/boxes
     "$cuda/../level.cu"
 compile linear "$here/gpu_clifford_linear.cu" "$cuda"/linear/linear_tile*.cu "$cuda/../level.cu"
 compile graph "$here/gpu_clifford_graph.cu"
+compile maps "$here/gpu_clifford_maps.cu" "$cuda"/maps/maps_*.cu "$cuda/../level.cu"
 compile layer "$here/gpu_clifford_layer.cu" "$cuda"/layer/layer_cl*.cu "$cuda/../level.cu"
 
 # step NAME SECONDS COMMAND...: runs it and remembers a failure.
@@ -79,6 +80,7 @@ done
 step fcgp 180 "$build/fcgp"
 step linear 120 "$build/linear"
 step graph 60 "$build/graph"
+step maps 60 "$build/maps"
 step layer 60 "$build/layer"
 # What GPUs without warpgroups and the copy engine run.
 for program in sgp fcgp linear layer; do
@@ -91,6 +93,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
     sanitized "linear wide" "memcheck racecheck initcheck" "$build/linear" --wide
     sanitized "graph" "memcheck racecheck initcheck" "$build/graph" --brief
+    sanitized "maps" "memcheck racecheck initcheck" "$build/maps" --brief
     sanitized "layer" "memcheck racecheck initcheck synccheck" "$build/layer" --brief
     sanitized "linear narrow" "memcheck racecheck" "$build/linear" --narrow
     sanitized "linear generic" "memcheck racecheck" env TESSERA_CUDA_GENERIC=1 "$build/linear" --narrow
@@ -98,7 +101,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
 else
     echo "== compute-sanitizer not found: its checks were not run"
 fi
-for program in sgp fcgp graph linear layer; do
+for program in sgp fcgp graph linear layer maps; do
     step "$program bench" 120 "$build/$program" --bench
     step "$program generic bench" 120 env TESSERA_CUDA_GENERIC=1 "$build/$program" --bench
 done

@@ -2,6 +2,7 @@
 
 #include "stage/clifford.h"
 #include "stage/clifford_graph.h"
+#include "stage/clifford_maps.h"
 
 static const tess_cpu_stage stages[] = {
     {TESS_STAGE_CLIFFORD_FCGP, "clifford.fcgp", sizeof(tess_stage_clifford_fcgp),
@@ -22,6 +23,8 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_clifford_graph_sum},
     {TESS_STAGE_CLIFFORD_GRAPH_DOT, "clifford.graph_dot", sizeof(tess_stage_clifford_graph),
      tess_cpu_clifford_graph_dot},
+    {TESS_STAGE_CLIFFORD_MAPS, "clifford.maps", sizeof(tess_stage_clifford_maps),
+     tess_cpu_clifford_maps},
 };
 
 const tess_cpu_stage_table tess_cpu_clifford = {stages, sizeof stages / sizeof *stages};

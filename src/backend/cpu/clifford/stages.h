@@ -7,6 +7,7 @@
 TESS_MUST_CHECK tess_status tess_cpu_clifford_fcgp(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_layer(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_linear(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_maps(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_sum(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_gate(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_norm(tess_backend_device *device, const void *args);

@@ -10,6 +10,7 @@ extern const tess_cuda_stage tess_cuda_stage_clifford_graph_dot;
 extern const tess_cuda_stage tess_cuda_stage_clifford_graph_sum;
 extern const tess_cuda_stage tess_cuda_stage_clifford_layer;
 extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
+extern const tess_cuda_stage tess_cuda_stage_clifford_maps;
 extern const tess_cuda_stage tess_cuda_stage_clifford_norm;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sgp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sum;
