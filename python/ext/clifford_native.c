@@ -245,6 +245,80 @@ static int32_t run(const clifford_native_pass *p)
     return (int32_t)status;
 }
 
+static tess_array flat_array(const clifford_native_maps *m, void *data, int64_t rows, int64_t n)
+{
+    tess_array a;
+    memset(&a, 0, sizeof a);
+    a.data = data;
+    a.dtype = TESS_F32;
+    a.item_bytes = sizeof(float);
+    a.space = m->device < 0 ? TESS_SPACE_HOST : TESS_SPACE_DEVICE;
+    a.device = m->device < 0 ? 0 : m->device;
+    a.rank = rows < 0 ? 1 : 2;
+    a.shape[0] = rows < 0 ? n : rows;
+    a.stride[0] = rows < 0 ? 1 : n;
+    a.shape[1] = n;
+    a.stride[1] = 1;
+    return a;
+}
+
+static int64_t width_of(const int64_t row[3])
+{
+    return 16 * row[0] + row[1];
+}
+
+static tess_status map_with(tess_context *context, const clifford_native_maps *m)
+{
+    const tess_clifford_maps maps = {
+        .struct_size = sizeof maps,
+        .pairs = m->pairs,
+        .x = {m->x[0], m->x[1], m->x[2]},
+        .z = {m->z[0], m->z[1], m->z[2]},
+        .has_bias = m->has_bias,
+        .adds = m->adds,
+    };
+    int64_t n_item = 0;
+    tess_status status = tess_clifford_maps_items(&maps, &n_item);
+    if (status != TESS_OK) {
+        return status;
+    }
+    const tess_array x = flat_array(m, m->x_data, m->n_row, width_of(m->x));
+    const tess_array z = flat_array(m, m->z_data, m->n_row, width_of(m->z));
+    const tess_array items = flat_array(m, m->items, -1, n_item);
+    const tess_array x_grad = flat_array(m, m->x_grad, m->n_row, width_of(m->x));
+    const tess_array items_grad = flat_array(m, m->items_grad, -1, n_item);
+    tess_clifford_call how;
+    tess_clifford_call_init(&how, sizeof how);
+    if (m->device >= 0) {
+        uint64_t bytes = 0;
+        how.has_stream = 1;
+        how.stream = m->stream;
+        if (m->items_grad) {
+            status = tess_clifford_maps_workspace(context, &maps, &x, &bytes);
+        }
+        how.workspace = bytes > 0 ? m->take_workspace(m->user, bytes) : NULL;
+        how.workspace_bytes = bytes;
+    }
+    if (status != TESS_OK) {
+        return status;
+    }
+    return m->is_forward ? tess_clifford_maps_forward(context, &maps, &x, &items, &z, &how)
+                         : tess_clifford_maps_backward(context, &maps, &x, &items, &z,
+                                                       m->x_grad ? &x_grad : NULL,
+                                                       m->items_grad ? &items_grad : NULL, &how);
+}
+
+static int32_t map(const clifford_native_maps *m)
+{
+    core_context *context = take_context(m->device, m->threads);
+    if (!context) {
+        return FAILED_IN_PYTHON;
+    }
+    const tess_status status = map_with(context->handle, m);
+    give_context(context, m->device, m->threads);
+    return (int32_t)status;
+}
+
 static void raise_status(int32_t status)
 {
     if (status != FAILED_IN_PYTHON) {
@@ -254,7 +328,7 @@ static void raise_status(int32_t status)
     }
 }
 
-static const clifford_native_calls calls = {CLIFFORD_CALLS_VERSION, run, raise_status};
+static const clifford_native_calls calls = {CLIFFORD_CALLS_VERSION, run, raise_status, map};
 
 static PyObject *native_calls(PyObject *module, PyObject *make)
 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,6 +22,7 @@ from tessera.clifford.equivariant._linear import check_inputs, pack, unpack
 from tessera.clifford.equivariant._maps import Geometry
 from tessera.clifford.equivariant._mlp import FeedForward, can_fuse
 from tessera.clifford.equivariant._norm import EquivariantNorm
+from tessera.clifford.equivariant._packed import Packed, packs
 from tessera.clifford.equivariant._self_attention import SelfAttention
 
 __all__ = ["Block"]
@@ -79,17 +81,20 @@ class Block(Constants):
         )
         self.mlp = FeedForward(mlp, geometry, primitives, is_part=self.is_fused)
         self._matrices = self._arrange() if self.is_fused else None
+        self._packed: Packed | None = None
         self.keep("_one", (1.0,))
 
     def _weights(self) -> list[Tensor]:
-        """Return the weights of all matrices, then the gains and 1."""
-        found = [*self.attention.weights(), *self.mlp.weights()]
-        if self.norm1.weight_mv is not None:
-            for norm in (self.norm1, self.norm2):
-                found += [norm.weight_mv, norm.weight_s]
-            gain = self.norm1.weight_mv
-            found.append(self.constant("_one", gain).to(gain.dtype))
-        return found
+        """Return the weights of all matrices."""
+        return [*self.attention.weights(), *self.mlp.weights()]
+
+    def _gains(self) -> list[Tensor]:
+        """Return the gains of the norms, then 1; nothing where there are none."""
+        gain = self.norm1.weight_mv
+        if gain is None:
+            return []
+        found = [w for norm in (self.norm1, self.norm2) for w in (norm.weight_mv, norm.weight_s)]
+        return [*found, self.constant("_one", gain).to(gain.dtype)]
 
     def _arrange(self) -> Matrices:
         """Give the weights of the block their places: all matrices are spread at once."""
@@ -106,6 +111,34 @@ class Block(Constants):
         gains = gain_labels(*sizes, hidden, n + n_gain, n + 2 * n_gain)
         # Gains last: they have an odd number of items, and matrices are best aligned.
         return Matrices([*matrices, *behind, gain, *gains], n + 2 * n_gain + 1, n_constant=1)
+
+    def _arrange_pairs(self) -> Packed:
+        """Give the weights their places in maps by pairs of components, gains included."""
+        attention, mlp = self.attention, self.mlp
+        labels = [*attention.labels(), *mlp.labels(attention.n_weight)]
+        sizes = [*attention.sizes(), *mlp.sizes()]
+        n_weight = attention.n_weight + mlp.n_weight
+        if self.norm1.weight_mv is None:
+            return Packed(labels, sizes, n_weight)
+        n_gain = self.norm1.weight_mv.numel() + self.norm1.weight_s.numel()
+        of = (self.geometry, mlp.config.mv_channels, mlp.config.s_channels, mlp.hidden_channels)
+        first, _ = gain_labels(*of, 0, 2 * n_gain)
+        pair, out = gain_labels(*of, n_gain, 2 * n_gain)
+        one = np.array([[2 * n_gain + 1]])
+        return Packed(labels, sizes, n_weight, [first, one, pair, out, one], 2 * n_gain + 1)
+
+    def _pack(self, rows: Tensor) -> list[Any] | None:
+        """Return all maps by pairs of components, None where they are to be matrices."""
+        if self.attention.config.multi_query:
+            return None
+        if self._packed is None:
+            sizes = [*self.attention.sizes(), *self.mlp.sizes()]
+            if not packs(rows, *(side for one in sizes for side in (one.x, one.z))):
+                return None
+            self._packed = self._arrange_pairs().to(rows.device)
+        elif not packs(rows, *(side for one in self._packed.sizes for side in (one.x, one.z))):
+            return None
+        return self._packed(self._weights(), self._gains())
 
     def rows(self, rows: Tensor, **options: Any) -> Tensor:
         """Compute packed rows; for blocks that are fused.
@@ -124,7 +157,13 @@ class Block(Constants):
         """
         c, s = self.mlp.config.mv_channels, self.mlp.config.s_channels
         assert self._matrices is not None
-        matrices = self._matrices(self._weights())
+        packed = self._pack(rows)
+        if packed is not None:
+            z = norm_rows(rows, c, s, self.geometry)
+            rows = rows + self.attention.rows(z, packed[:2], **options)
+            z = norm_rows(rows, c, s, self.geometry)
+            return rows + self.mlp.rows(z, [one.items for one in packed[2:]], None)
+        matrices = self._matrices([*self._weights(), *self._gains()])
         gain = gains = None
         if self.norm1.weight_mv is not None:
             *matrices, gain, to_pair, to_out = matrices

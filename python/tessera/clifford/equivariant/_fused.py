@@ -21,10 +21,11 @@ from tessera.clifford.equivariant._gate import gated
 from tessera.clifford.equivariant._linear import pack, times, unpack
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
 from tessera.clifford.equivariant._norm import normalized_rows
+from tessera.clifford.equivariant._packed import Row, Sizes, unpacked
 
 __all__ = ["FeedForwardSizes", "feed_forward", "is_plain", "norm_rows"]
 
-_CHUNK_BYTES = 40 << 20  # of one array of hidden rows, of which the pass backward has seven
+_CHUNK_BYTES = 48 << 20  # of one array of hidden rows, of which the pass backward has seven
 _ROW_STEP = 128  # matrix products work on tiles of as many rows
 
 
@@ -212,8 +213,23 @@ def _feed_back(
         native.scalars_of(g_x, n.c).add_(native.scalars_of(g, c))
 
 
+def _matrices(n: FeedForwardSizes, *weights: Tensor) -> list[Tensor]:
+    """Return packed matrices, of which weights may be the items by pairs of components."""
+    rows, hidden = Row(n.c, n.s), Row(n.hidden_c, n.hidden_s)
+    sides = (
+        (rows, Row(2 * n.hidden_c, 0)),
+        (Row(n.hidden_c, n.s), hidden),
+        (hidden, rows),
+    )
+    return [
+        w if w.dim() == 2 else unpacked(w, Sizes(*side, is_null=False, has_bias=True))
+        for w, side in zip(weights, sides, strict=True)
+    ]
+
+
 def composed(rows: Tensor, pair: Tensor, out: Tensor, last: Tensor, n: FeedForwardSizes) -> Tensor:
     """Return the feed-forward part of plain operations."""
+    pair, out, last = _matrices(n, pair, out, last)
     left, right = times(rows, pair, True).chunk(2, -1)
     shape = (n.hidden_c, N_COMPONENT)
     product = n.geometry.algebra.geometric_product(
@@ -237,7 +253,7 @@ def feed_forward(
         Packed rows.
     pair, out, last : torch.Tensor
         Packed matrices with their biases: to both factors side by side, of the product, of what
-        was gated.
+        was gated. Or items of these maps.
     n : FeedForwardSizes
         Sizes.
 
@@ -250,7 +266,7 @@ def feed_forward(
     found = node.rows(n.geometry, _gradients, sizes, rows, pair, out, last)
     if found is not None:
         return found
-    if not is_plain(rows, pair, out, last):
+    if not is_plain(rows, pair, out, last) or pair.dim() == 1:
         return composed(rows, pair, out, last, n)
     z: Tensor = _FeedForward.apply(rows.reshape(-1, rows.shape[-1]), pair, out, last, n)
     return z.view(*rows.shape[:-1], z.shape[-1])

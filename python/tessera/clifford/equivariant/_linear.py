@@ -13,6 +13,14 @@ from tessera import _core
 from tessera.clifford._constants import Constants
 from tessera.clifford.equivariant._dense import Labels, Places
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
+from tessera.clifford.equivariant._packed import (
+    Packed,
+    PackedMap,
+    Row,
+    Sizes,
+    packs,
+    times_packed,
+)
 
 __all__ = ["EquivariantLinear", "Initialization", "pack", "unpack"]
 
@@ -104,6 +112,7 @@ class EquivariantLinear(Constants):
         # Without, the last row of the packed matrix is zero for ever.
         self.has_bias = any(name.endswith("bias") for name, _ in self.named_parameters())
         self._places = None if is_part else self._make_places()
+        self._packed: Packed | None = None
         # One over the squares of what the maps are multiplied by: integers, which no change of the
         # module's type rounds.
         squares = np.rint(np.abs(geometry.basis).max(axis=(1, 2)) ** -2).astype(np.int64)
@@ -249,6 +258,30 @@ class EquivariantLinear(Constants):
         """How many weights there are."""
         return sum(p.numel() for p in self.parameters())
 
+    @property
+    def sizes(self) -> Sizes:
+        """What the library calls the map."""
+        return Sizes(
+            Row(self.in_mv_channels, self.in_s_channels),
+            Row(self.out_mv_channels, self.out_s_channels),
+            self.geometry.signs == "0+++",
+            self.has_bias,
+        )
+
+    def packed(self) -> PackedMap:
+        """Return the map by pairs of components.
+
+        Returns
+        -------
+        PackedMap
+            Its items.
+        """
+        if self._packed is None:
+            found = Packed([self.labels()], [self.sizes], self.n_weight)
+            self._packed = found.to(self.weight.device)
+        (one,) = self._packed(self.weights(), [])
+        return one
+
     def matrix(self) -> Tensor:
         """Return the packed matrix.
 
@@ -283,12 +316,18 @@ class EquivariantLinear(Constants):
         """
         check_inputs(self, multivectors, scalars)
         rows = pack(multivectors, scalars if self.in_s_channels else None)
-        z = times(rows, self.matrix(), self.has_bias)
+        sizes = self.sizes
+        if packs(rows, sizes.x, sizes.z):
+            z = times_packed(rows, self.packed())
+        else:
+            z = times(rows, self.matrix(), self.has_bias)
         return unpack(z, self.out_mv_channels, self.out_s_channels)
 
 
-def times(rows: Tensor, matrix: Tensor, has_bias: bool) -> Tensor:
-    """Multiply packed rows with a packed matrix."""
+def times(rows: Tensor, matrix: Tensor | PackedMap, has_bias: bool) -> Tensor:
+    """Multiply packed rows with a packed matrix, or map them."""
+    if isinstance(matrix, PackedMap):
+        return times_packed(rows, matrix)
     flat = rows.reshape(-1, rows.shape[-1])
     if has_bias:
         # In one step, whose gradient is one as well: the matrix is not filled with zeros twice.

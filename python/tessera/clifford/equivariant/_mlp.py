@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tessera.clifford.equivariant._fused import FeedForwardSizes, feed_forward
 from tessera.clifford.equivariant._gate import EquivariantGate
 from tessera.clifford.equivariant._linear import EquivariantLinear
 from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.equivariant._packed import Row, Sizes
 
 __all__ = ["FeedForward", "can_fuse"]
 
@@ -137,8 +139,20 @@ class FeedForward(nn.Module):
             first += linear.n_weight
         return [np.concatenate(found[:2], axis=1), *found[2:]]
 
+    def sizes(self) -> list[Sizes]:
+        """Return what the library calls the maps of :meth:`labels`; for parts that are fused.
+
+        Returns
+        -------
+        list of Sizes
+            Of each.
+        """
+        left, _, out, last = (linear.sizes for linear in self._linears())
+        both = Row(2 * left.z.n_channel, 0)
+        return [left._replace(z=both, has_bias=True), out, last]
+
     def rows(
-        self, rows: Tensor, matrices: list[Tensor], gains: tuple[Tensor, Tensor] | None
+        self, rows: Tensor, matrices: Sequence[Tensor], gains: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         """Compute packed rows.
 
@@ -146,8 +160,8 @@ class FeedForward(nn.Module):
         ----------
         rows : torch.Tensor, shape (..., feature)
             Packed rows.
-        matrices : list of torch.Tensor
-            With the weights as :meth:`labels` has them.
+        matrices : sequence of torch.Tensor
+            With the weights as :meth:`labels` has them; or items of maps of :meth:`sizes`.
         gains : tuple of torch.Tensor or None
             Factors of the rows of the first and of the second matrix.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from tessera.clifford.equivariant._linear import (
     unpack,
 )
 from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.equivariant._packed import PackedMap, Row, Sizes
 
 __all__ = ["SelfAttention"]
 
@@ -155,6 +157,22 @@ class SelfAttention(nn.Module):
         labels[:-1] = labels[head_rows(self.config.num_heads, c, s)]
         return [*found, labels]
 
+    def sizes(self) -> list[Sizes]:
+        """Return what the library calls the maps of :meth:`labels`.
+
+        Returns
+        -------
+        list of Sizes
+            Of each.
+        """
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        found = []
+        for linear, n_part, n_head, _ in self._inputs():
+            n = n_part * n_head
+            found.append(linear.sizes._replace(z=Row(n * c, n * s, n), has_bias=False))
+        n = self.config.num_heads
+        return [*found, self.out_linear.sizes._replace(x=Row(n * c, n * s, n))]
+
     def matrices(self) -> list[Tensor]:
         """Return the packed matrices.
 
@@ -171,7 +189,11 @@ class SelfAttention(nn.Module):
         return found
 
     def _project(
-        self, rows: Tensor, matrices: list[Tensor], more: Tensor | None, gain: Tensor | None
+        self,
+        rows: Tensor,
+        matrices: Sequence[Tensor | PackedMap],
+        more: Tensor | None,
+        gain: Tensor | None,
     ) -> list[Tensor]:
         """Return packed queries, keys and values, (..., item, part, head, feature)."""
         c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
@@ -179,7 +201,8 @@ class SelfAttention(nn.Module):
         found = []
         for (linear, n_part, n_head, _), matrix in zip(self._inputs(), matrices, strict=True):
             full = rows if more is None or linear.n_in == rows.shape[-1] else more
-            z = times(full, matrix if gain is None else matrix * gain, False)
+            scaled = matrix if gain is None or isinstance(matrix, PackedMap) else matrix * gain
+            z = times(full, scaled, False)
             z = z.view(*z.shape[:-1], n_part, n_head, width)
             if self.config.normalizes:
                 z = norm_rows(z, c, s, self.geometry)
@@ -208,7 +231,7 @@ class SelfAttention(nn.Module):
     def rows(
         self,
         rows: Tensor,
-        matrices: list[Tensor],
+        matrices: Sequence[Tensor | PackedMap],
         more: Tensor | None = None,
         gain: Tensor | None = None,
         **options: Any,
@@ -219,8 +242,8 @@ class SelfAttention(nn.Module):
         ----------
         rows : torch.Tensor, shape (..., item, feature)
             Packed rows.
-        matrices : list of torch.Tensor
-            As of :meth:`matrices`.
+        matrices : sequence of torch.Tensor or PackedMap
+            As of :meth:`matrices`, or maps of :meth:`sizes` that have the gain in them.
         more : torch.Tensor, optional
             The same with additional features of queries and keys.
         gain : torch.Tensor, shape (feature + 1, 1), optional

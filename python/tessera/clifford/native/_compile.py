@@ -15,7 +15,7 @@ from pathlib import Path
 __all__ = ["compile_to", "compiler", "has_failed", "target"]
 
 _HERE = Path(__file__).resolve().parent
-_SOURCES = ("calls.h", "recorded.hpp", "attention.hpp", "rows.hpp", "node.cpp")
+_SOURCES = ("calls.h", "recorded.hpp", "attention.hpp", "maps.hpp", "rows.hpp", "node.cpp")
 _FLAGS = ("-O2", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 
 

@@ -88,8 +88,8 @@ Tensor attend_backward(const Tensor &z, const Tensor &grad)
         for (int64_t head = 0; head < z.size(3); head++) {
             const Tensor slope = slopes.select(0, head);
             multiply(part_of(to, QUERIES, head), slope, part_of(rows, KEYS, head), scale_of(z));
-            multiply(part_of(to, KEYS, head), slope.transpose(1, 2),
-                     part_of(rows, QUERIES, head), scale_of(z));
+            multiply(part_of(to, KEYS, head), slope.transpose(1, 2), part_of(rows, QUERIES, head),
+                     scale_of(z));
         }
     });
     return found;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { CLIFFORD_CALLS_VERSION = 1, CLIFFORD_N_MEMBER = 5 };
+enum { CLIFFORD_CALLS_VERSION = 2, CLIFFORD_N_MEMBER = 5 };
 
 // Types of items, as the library numbers them.
 enum { CLIFFORD_F16 = 10, CLIFFORD_BF16 = 11, CLIFFORD_F32 = 12, CLIFFORD_F64 = 13 };
@@ -36,12 +36,36 @@ typedef struct clifford_native_pass {
     void *user;
 } clifford_native_pass;
 
+// A linear map of rows, f32 (tessera/clifford/maps.h): x (n_row, feature) and z by their first
+// items and widths.
+typedef struct clifford_native_maps {
+    int64_t x[3]; // channels, scalars, groups
+    int64_t z[3];
+    int64_t n_row;
+    int32_t pairs;
+    int32_t has_bias;
+    int32_t adds;   // gradients of items, to what is there
+    int32_t device; // -1: the CPU
+    int32_t threads;
+    void *stream;
+    void *x_data;
+    void *items;
+    void *z_data; // written forward, given backward
+    void *x_grad; // NULL: not wanted
+    void *items_grad;
+    int32_t is_forward;
+    void *(*take_workspace)(void *user, uint64_t bytes);
+    void *user;
+} clifford_native_maps;
+
 typedef struct clifford_native_calls {
     int32_t version;
     // Runs a pass, with or without the GIL; 0, or a status for raise() in the same thread.
     int32_t (*run)(const clifford_native_pass *pass);
     // Sets the Python exception of a status; with the GIL.
     void (*raise)(int32_t status);
+    // The same of a linear map of rows.
+    int32_t (*map)(const clifford_native_maps *maps);
 } clifford_native_calls;
 
 #endif

@@ -440,6 +440,7 @@ PyObject *py_operation(PyObject *, PyObject *args)
 }
 
 #include "attention.hpp"
+#include "maps.hpp"
 #include "rows.hpp"
 
 // The leading members of DLPack's table for C.
@@ -494,6 +495,8 @@ PyMethodDef methods[] = {
      nullptr},
     {"attention", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_attention)),
      METH_FASTCALL, nullptr},
+    {"map", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_map)), METH_FASTCALL,
+     nullptr},
     {"geometry", py_geometry, METH_VARARGS, nullptr},
     {"operation", py_operation, METH_VARARGS, nullptr},
     {"connect", py_connect, METH_VARARGS, nullptr},

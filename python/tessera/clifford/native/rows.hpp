@@ -199,10 +199,74 @@ Tensor half(const Tensor &pair, int which)
     return pair.narrow(1, which * width, width);
 }
 
+// A linear map of rows: of a packed matrix, or, where there is one axis, of items by pairs of
+// components.
+struct Map {
+    const Tensor &weights;
+    MapSizes sizes;
+
+    bool is_matrix() const
+    {
+        return weights.dim() == 2;
+    }
+    void into(Tensor to, const Tensor &x) const
+    {
+        if (is_matrix()) {
+            at::addmm_out(to, bias_of(weights), x, body(weights));
+        } else {
+            map_into(sizes, to, x, weights);
+        }
+    }
+    Tensor of(const Tensor &x) const
+    {
+        Tensor z = at::empty({x.size(0), width_of(sizes.z)}, x.options());
+        into(z, x);
+        return z;
+    }
+    // Gradients of its input x and, added to what earlier rows gave, of the weights.
+    void back(Tensor g_x, const Tensor &sums, const Tensor &x, const Tensor &gz,
+              bool is_first) const
+    {
+        if (!is_matrix()) {
+            return map_backward(sizes, x, weights, gz, &g_x, &sums, !is_first);
+        }
+        at::mm_out(g_x, gz, body(weights).t());
+        Tensor matrix = body(sums);
+        Tensor bias = bias_of(sums);
+        if (is_first) {
+            at::mm_out(matrix, x.t(), gz);
+            at::sum_out(bias, gz, at::IntArrayRef{0});
+        } else {
+            matrix.addmm_(x.t(), gz);
+            bias.add_(gz.sum(0));
+        }
+    }
+    Tensor back(const Tensor &sums, const Tensor &x, const Tensor &gz, bool is_first) const
+    {
+        Tensor g_x = at::empty_like(x);
+        back(g_x, sums, x, gz, is_first);
+        return g_x;
+    }
+};
+
+// The three maps of a feed-forward part.
+struct Maps {
+    Map pair;
+    Map out;
+    Map last;
+
+    Maps(const Tensor &a, const Tensor &b, const Tensor &c, const Sizes &n)
+        : pair{a, {{n.c, n.s, 1}, {2 * n.hidden_c, 0, 1}, false, true}},
+          out{b, {{n.hidden_c, n.s, 1}, {n.hidden_c, n.hidden_s, 1}, false, true}},
+          last{c, {{n.hidden_c, n.hidden_s, 1}, {n.c, n.s, 1}, false, true}}
+    {
+    }
+};
+
 // Both factors of the product, side by side: matrix products are fast where they are wide.
-std::array<Tensor, 2> factors_of(const Tensor &x, const Tensor &pair)
+std::array<Tensor, 2> factors_of(const Tensor &x, const Map &pair)
 {
-    const Tensor both = at::addmm(bias_of(pair), x, body(pair));
+    const Tensor both = pair.of(x);
     return {half(both, 0), half(both, 1)};
 }
 
@@ -218,72 +282,55 @@ void by_chunks(int64_t n_row, int64_t item, const Sizes &n, Work work)
     }
 }
 
-// z, and what the second matrix gave.
-std::array<Tensor, 2> feed_forward(const Tensor &rows, const Tensor &pair, const Tensor &out,
-                                   const Tensor &last, const Sizes &n)
+// z, and what the second map gave.
+std::array<Tensor, 2> feed_forward(const Tensor &rows, const Maps &maps, const Sizes &n)
 {
-    Tensor hidden = at::empty({rows.size(0), out.size(1)}, rows.options());
-    Tensor z = at::empty({rows.size(0), last.size(1)}, rows.options());
+    Tensor hidden = at::empty({rows.size(0), width_of(maps.out.sizes.z)}, rows.options());
+    Tensor z = at::empty({rows.size(0), width_of(maps.last.sizes.z)}, rows.options());
     by_chunks(rows.size(0), rows.itemsize(), n, [&](int64_t first, int64_t count) {
         const Tensor x = rows.narrow(0, first, count);
-        Tensor inner = hidden.narrow(0, first, count);
-        at::addmm_out(inner, bias_of(out), product(factors_of(x, pair), x, n), body(out));
+        const Tensor inner = hidden.narrow(0, first, count);
+        maps.out.into(inner, product(factors_of(x, maps.pair), x, n));
         const Tensor open = gate(norm(inner, n.hidden_c, *n.geometry), n.hidden_c, *n.geometry);
-        Tensor to = z.narrow(0, first, count);
-        at::addmm_out(to, bias_of(last), open, body(last));
+        maps.last.into(z.narrow(0, first, count), open);
     });
     return {z, hidden};
 }
 
-// Adds what rows x and gradients g give to the gradient of a packed matrix; the first rows write.
-void add_to(const Tensor &sums, const Tensor &x, const Tensor &g, bool is_first)
-{
-    Tensor matrix = body(sums);
-    Tensor bias = bias_of(sums);
-    if (is_first) {
-        at::mm_out(matrix, x.t(), g);
-        at::sum_out(bias, g, at::IntArrayRef{0});
-    } else {
-        matrix.addmm_(x.t(), g);
-        bias.add_(g.sum(0));
-    }
-}
-
-variable_list feed_backward(const Tensor &rows, const Tensor &pair, const Tensor &out,
-                            const Tensor &last, const Tensor &hidden, const Tensor &gz,
-                            const Sizes &n)
+variable_list feed_backward(const Tensor &rows, const Maps &maps, const Tensor &hidden,
+                            const Tensor &gz, const Sizes &n)
 {
     const Geometry &geometry = *n.geometry;
     const int64_t c = n.hidden_c;
-    Tensor sums[3] = {at::empty_like(pair), at::empty_like(out), at::empty_like(last)};
+    Tensor sums[3] = {at::empty_like(maps.pair.weights), at::empty_like(maps.out.weights),
+                      at::empty_like(maps.last.weights)};
     if (rows.size(0) == 0) {
         std::for_each(sums, sums + 3, [](Tensor &t) { t.zero_(); });
     }
     Tensor g_rows = at::empty_like(rows);
     by_chunks(rows.size(0), rows.itemsize(), n, [&](int64_t first, int64_t count) {
+        const bool is_first = first == 0;
         const Tensor x = rows.narrow(0, first, count);
         const Tensor inner = hidden.narrow(0, first, count);
-        const Tensor gz_part = gz.narrow(0, first, count);
         Tensor g;
         {
             const Tensor unit = norm(inner, c, geometry);
-            add_to(sums[2], gate(unit, c, geometry), gz_part, first == 0);
-            g = gate_back(unit, at::mm(gz_part, body(last).t()), c, geometry);
+            g = maps.last.back(sums[2], gate(unit, c, geometry), gz.narrow(0, first, count),
+                               is_first);
+            g = gate_back(unit, g, c, geometry);
         }
         g = norm_back(inner, g, c, geometry);
         Tensor g_pair;
         {
-            const std::array<Tensor, 2> factors = factors_of(x, pair);
-            add_to(sums[1], product(factors, x, n), g, first == 0);
-            g = at::mm(g, body(out).t());
-            g_pair = at::empty({count, pair.size(1)}, x.options());
+            const std::array<Tensor, 2> factors = factors_of(x, maps.pair);
+            g = maps.out.back(sums[1], product(factors, x, n), g, is_first);
+            g_pair = at::empty({count, width_of(maps.pair.sizes.z)}, x.options());
             const Tensor g_right = half(g_pair, 1);
             rows_backward(*geometry.product, factors[0], &factors[1], g, half(g_pair, 0), &g_right,
                           c);
         }
-        add_to(sums[0], x, g_pair, first == 0);
-        Tensor g_x = g_rows.narrow(0, first, count);
-        at::mm_out(g_x, g_pair, body(pair).t());
+        const Tensor g_x = g_rows.narrow(0, first, count);
+        maps.pair.back(g_x, sums[0], x, g_pair, is_first);
         if (n.s > 0) {
             scalars_of(g_x, n.c).add_(scalars_of(g, c));
         }
@@ -327,7 +374,8 @@ variable_list rows_gradients(const Numbers &numbers, const variable_list &tensor
     if (is_norm) {
         return {norm_back(inputs[0], gz, n.c, *n.geometry)};
     }
-    return feed_backward(inputs[0], inputs[1], inputs[2], inputs[3], tensors[4], gz, n);
+    const Maps maps(inputs[1], inputs[2], inputs[3], n);
+    return feed_backward(inputs[0], maps, tensors[4], gz, n);
 }
 
 Tensor rows_node(bool is_norm, const Sizes &n, const variable_list &in)
@@ -337,7 +385,7 @@ Tensor rows_node(bool is_norm, const Sizes &n, const variable_list &in)
         if (is_norm) {
             return {norm(in[0], n.c, *n.geometry), Tensor()};
         }
-        return feed_forward(in[0], in[1], in[2], in[3], n);
+        return feed_forward(in[0], Maps(in[1], in[2], in[3], n), n);
     };
     const bool is_wanted =
         at::GradMode::is_enabled() &&
