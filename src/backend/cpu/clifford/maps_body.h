@@ -2,7 +2,7 @@
 
 static double T_NAME(item)(const maps_job *job, int64_t at)
 {
-    return ((const SCALAR *)job->args->items)[at];
+    return (double)((const SCALAR *)job->args->items)[at];
 }
 
 // One pair of FEW channels of the result from n0 on, of one row. is_turned: z to x.
@@ -16,8 +16,8 @@ static void T_NAME(map_pair)(const maps_job *job, const SCALAR *from, SCALAR *to
     double sum[FEW][2] = {{0}};
     for (int64_t k = 0; k < in->n_channel; k++) {
         const SCALAR *channel = from + channel_at(in, k);
-        const double first = channel[job->component[pair][0]];
-        const double second = channel[job->component[pair][1]];
+        const double first = (double)channel[job->component[pair][0]];
+        const double second = (double)channel[job->component[pair][1]];
         for (int64_t i = 0; i < n_few; i++) {
             const int64_t x = is_turned ? n0 + i : k, z = is_turned ? k : n0 + i;
             const int64_t at = ((pair * a->x.n_channel + x) * a->z.n_channel + z) * 4;
@@ -27,7 +27,7 @@ static void T_NAME(map_pair)(const maps_job *job, const SCALAR *from, SCALAR *to
         }
     }
     for (int64_t s = 0; pair == 0 && s < in->n_scalar; s++) {
-        const double value = from[scalar_at(in, s)];
+        const double value = (double)from[scalar_at(in, s)];
         for (int64_t i = 0; i < n_few; i++) {
             for (int64_t b = 0; b < 2; b++) {
                 const int64_t at =
@@ -116,7 +116,7 @@ static double T_NAME(sum_of)(const maps_job *job, int64_t x_at, int64_t z_at)
         return 0;
     }
     for (int64_t r = 0; r < a->n_row; r++) {
-        const double value = z[r * a->z.stride];
+        const double value = (double)z[r * a->z.stride];
         sum += x_at < 0 ? value : value * (double)x[r * a->x.stride];
     }
     return sum;

@@ -154,8 +154,7 @@ static tess_cl_maps_side side_of(const tess_array *a, const tess_clifford_row *r
 }
 
 static tess_stage_clifford_maps stage_of(const tess_clifford_maps *maps, const tess_array *x,
-                                         const tess_array *items, const tess_array *z,
-                                         tess_cl_maps_pass pass)
+                                         const tess_array *items, const tess_array *z, int32_t pass)
 {
     return (tess_stage_clifford_maps){.x = side_of(x, &maps->x),
                                       .z = side_of(z, &maps->z),

@@ -38,7 +38,8 @@ static double smaller(double a, double b)
 // The same on a line, where a root of a square is the number itself: first how near, then who.
 static int64_t nearest_on_line(const double *center, int64_t n, double at)
 {
-    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY}; // none waits for another
+    double least[4] = {(double)INFINITY, (double)INFINITY, (double)INFINITY,
+                       (double)INFINITY}; // none waits for another
     int64_t p = 0;
     for (; n - p >= 4; p += 4) {
         for (int64_t k = 0; k < 4; k++) {
