@@ -96,12 +96,19 @@ static atomic_long n_rename;
 static char report_path[1024];
 static char changed_path[1024];
 
-// By system calls: the report must not pass through the functions below.
+// By system calls: the report must not pass through the functions below. One thread at a time, or
+// an older count could be the last to be written; who waits for ever waits in a handler of a signal
+// for the thread that it interrupted.
 static void write_report(void)
 {
+    static atomic_flag is_taken = ATOMIC_FLAG_INIT;
+    enum { PATIENCE = 10000 };
     char text[80];
     if (!report_path[0]) {
         return;
+    }
+    for (int i = 0; atomic_flag_test_and_set(&is_taken) && i < PATIENCE; i++) {
+        syscall(SYS_sched_yield);
     }
     const int n = snprintf(text, sizeof text, "%ld %ld %ld\n", atomic_load(&n_call),
                            atomic_load(&n_fault), atomic_load(&n_rename));
@@ -110,6 +117,7 @@ static void write_report(void)
         syscall(SYS_pwrite64, fd, text, (size_t)n, 0L);
         syscall(SYS_close, fd);
     }
+    atomic_flag_clear(&is_taken);
 }
 
 static int error_number(const char *name)
