@@ -96,7 +96,7 @@ def test_second_signal_stops_at_once(tessera, big):
     words = [*PTP, f"--tile-epochs={N_EPOCH}"]  # one tile: the first signal alone has to wait
     fault = tessera.faulty(mode="signals", signal=(signal.SIGINT, signal.SIGTERM), **MIDDLE)
     result = tessera(*words, environment=fault)
-    assert tessera.counts()[1] == 2
+    assert tessera.counts()[1] >= 2, "threads that read beside it may get one as well"
     assert result.returncode == 143
     assert "stopped on request" not in result.stderr
 
