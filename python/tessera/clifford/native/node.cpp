@@ -355,8 +355,7 @@ Tensor differentiable(const Op &op, const Members &in)
     node.kept.emplace_back(kept.statistics, false);
     node.kept.emplace_back(kept.linear_out, false);
     torch::autograd::set_history(kept.z, pointer);
-    const bool keeps_result =
-        op.normalizes && op.is_connected && (in[X].is_cuda() || in[X].itemsize() > 2);
+    const bool keeps_result = op.normalizes && op.is_connected && in[X].itemsize() > 2;
     node.kept.emplace_back(keeps_result ? kept.z : Tensor(), keeps_result);
     node.result = keeps_result ? RESULT : -1;
     return kept.z;
