@@ -257,6 +257,14 @@ static void complaints(void **state)
                  "items:");
     assert_fails(tess_clifford_maps_forward(ctx, &maps, &x, &items, NULL, NULL), TESS_E_ARGUMENT,
                  "z must");
+    uint64_t bytes = 1;
+    assert_ok(tess_clifford_maps_workspace(ctx, &maps, &x, &bytes));
+    assert_int_equal(bytes, 0);
+    tess_array there = x;
+    there.space = TESS_SPACE_DEVICE;
+    assert_fails(tess_clifford_maps_workspace(ctx, &maps, &there, &bytes), TESS_E_SPACE,
+                 "is on GPU 0");
+    assert_fails(tess_clifford_maps_workspace(ctx, &maps, &x, NULL), TESS_E_ARGUMENT, "bytes");
     assert_fails(tess_clifford_maps_forward(ctx, NULL, &x, &items, &z, NULL), TESS_E_ARGUMENT,
                  "maps");
     tess_array narrow = x;

@@ -223,17 +223,28 @@ static tess_status run(tess_context *ctx, const char *name, tess_stage_clifford_
     return tess_stage_run_on_host(ctx, TESS_STAGE_CLIFFORD_MAPS, stage, sizeof *stage);
 }
 
+// What every call has: the map, and rows x.
+static tess_status begin(tess_context *ctx, const char *name, const tess_clifford_maps *given,
+                         const tess_array *x, tess_clifford_maps *maps)
+{
+    TESS_TRY(read_maps(name, given, maps));
+    if (!ctx || !x) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: ctx and x must not be NULL", name);
+    }
+    return check_rows(name, "x", x, x, &maps->x);
+}
+
 tess_status tess_clifford_maps_workspace(tess_context *ctx, const tess_clifford_maps *given,
                                          const tess_array *x, uint64_t *bytes)
 {
     static const char name[] = "clifford.maps_workspace";
     tess_clifford_maps maps;
-    TESS_TRY(read_maps(name, given, &maps));
-    if (!ctx || !x || !bytes) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: ctx, x and bytes must not be NULL", name);
+    TESS_TRY(begin(ctx, name, given, x, &maps));
+    if (!bytes) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: bytes must not be NULL", name);
     }
     *bytes = 0;
-    TESS_TRY(check_rows(name, "x", x, x, &maps.x));
+    TESS_TRY(check_places(ctx, name, &x, 1, x));
     if (x->space == TESS_SPACE_DEVICE) {
         const tess_array none = {.shape = {x->shape[0]}};
         const tess_stage_clifford_maps stage = stage_of(&maps, x, &none, &none, TESS_CL_MAPS_ITEMS);
@@ -249,11 +260,7 @@ tess_status tess_clifford_maps_forward(tess_context *ctx, const tess_clifford_ma
 {
     static const char name[] = "clifford.maps_forward";
     tess_clifford_maps maps;
-    TESS_TRY(read_maps(name, given, &maps));
-    if (!ctx || !x) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: ctx and x must not be NULL", name);
-    }
-    TESS_TRY(check_rows(name, "x", x, x, &maps.x));
+    TESS_TRY(begin(ctx, name, given, x, &maps));
     TESS_TRY(check_items(name, "items", items, x, &maps));
     TESS_TRY(check_rows(name, "z", z, x, &maps.z));
     TESS_TRY(check_places(ctx, name, (const tess_array *const[]){x, items, z}, 3, z));
@@ -269,11 +276,7 @@ tess_status tess_clifford_maps_backward(tess_context *ctx, const tess_clifford_m
 {
     static const char name[] = "clifford.maps_backward";
     tess_clifford_maps maps;
-    TESS_TRY(read_maps(name, given, &maps));
-    if (!ctx || !x) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: ctx and x must not be NULL", name);
-    }
-    TESS_TRY(check_rows(name, "x", x, x, &maps.x));
+    TESS_TRY(begin(ctx, name, given, x, &maps));
     TESS_TRY(check_items(name, "items", items, x, &maps));
     TESS_TRY(check_rows(name, "grad_z", grad_z, x, &maps.z));
     const tess_array *const in[] = {x, items, grad_z, grad_x ? grad_x : x,

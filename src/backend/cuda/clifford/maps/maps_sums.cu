@@ -28,7 +28,8 @@ constexpr int edge_pitch = edge + 8;
 constexpr size_t sums_bytes = 2 * stage_floats * sizeof(float);
 constexpr size_t edge_bytes = 2 * edge_rows * edge_pitch * sizeof(float);
 constexpr int least_rows = 64; // of a part
-constexpr int edge_part_rows = 256;
+constexpr int least_edge_rows = 256;
+constexpr int most_edge_parts = 128; // what they leave has to be kept, and added
 
 struct sums_args {
     side x, z;
@@ -36,7 +37,7 @@ struct sums_args {
     float *partials;
     tess_cl_maps_parts parts;
     int64_t n_row;
-    int64_t part_rows;
+    int64_t part_rows, edge_rows;
     int32_t n_part, n_edge_part;
     int32_t has_bias;
     int32_t adds;
@@ -61,7 +62,8 @@ sums_args args_of(const tess_stage_clifford_maps &s)
                    s.n_row,
                    0,
                    0,
-                   int32_t(tiles(s.n_row, edge_part_rows)),
+                   0,
+                   0,
                    s.has_bias,
                    s.adds,
                    0,
@@ -76,6 +78,8 @@ sums_args args_of(const tess_stage_clifford_maps &s)
     const int64_t n_part = std::max<int64_t>(std::min(wanted, tiles(s.n_row, least_rows)), 1);
     a.part_rows = tiles(tiles(s.n_row, n_part), step_rows) * step_rows;
     a.n_part = int32_t(std::max<int64_t>(tiles(s.n_row, std::max<int64_t>(a.part_rows, 1)), 1));
+    a.edge_rows = std::max<int64_t>(tiles(s.n_row, most_edge_parts), least_edge_rows);
+    a.n_edge_part = int32_t(tiles(s.n_row, a.edge_rows));
     return a;
 }
 
@@ -277,7 +281,7 @@ __device__ __forceinline__ void sum_edges(const sums_args &a, float *shared, flo
     if (x_first + edge <= 2 * a.x.n_channel && z_first + edge <= 2 * a.z.n_channel) {
         return;
     }
-    const row_range rows(a.n_row, edge_part_rows);
+    const row_range rows(a.n_row, a.edge_rows);
     const lane_place lane;
     const int tid = int(threadIdx.x);
     const int x_mine = tid / 32 % 4 * 16;
