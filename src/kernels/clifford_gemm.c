@@ -47,6 +47,14 @@ void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
     shape->width_f64 = 2 * v_len_f64();
 }
 
+// How far ahead a panel is asked for, and into which cache. Where the nearest one holds little more
+// than rows and a panel, a few steps of the depth; else (0) the panel that follows.
+#ifdef V_HAS_LANES
+enum { STEPS_AHEAD = 0, AHEAD_LEVEL = 2, CACHE_LINE = 64 };
+#else
+enum { STEPS_AHEAD = 32, AHEAD_LEVEL = 3, CACHE_LINE = 64 };
+#endif
+
 #define T_BITS 32
 #include "kernels/clifford_gemm_body.h"
 

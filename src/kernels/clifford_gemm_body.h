@@ -8,7 +8,7 @@ typedef struct T_NAME(target) {
     int is_first;
 } T_NAME(target);
 
-// Writes or adds the sums of a tile: two vectors for every row.
+// Writes or adds the sums of a tile whose columns do not fill two vectors.
 static void T_NAME(keep)(const SCALAR *restrict sums, size_t n_row, const T_NAME(target) * to,
                          SCALAR *restrict c)
 {
@@ -41,33 +41,51 @@ static void T_NAME(keep)(const SCALAR *restrict sums, size_t n_row, const T_NAME
 #else
 #define BY_LANE BY_ITEM
 #endif
+// A tile is added to what is there: asked for first, it has come when the sums are made.
+#define ASK(k)                                                                                     \
+    for (size_t j = 0; j < 2 * step; j += CACHE_LINE / sizeof(SCALAR)) {                           \
+        __builtin_prefetch(c + (k)*to->stride + j, 1, 3);                                          \
+    }
+#define WRITE(k)                                                                                   \
+    V(store)(c + (k)*to->stride, p##k);                                                            \
+    V(store)(c + (k)*to->stride + step, q##k);
+#define INCREASE(k)                                                                                \
+    V(store)(c + (k)*to->stride, V(add)(V(load)(c + (k)*to->stride), p##k));                       \
+    V(store)(c + (k)*to->stride + step, V(add)(V(load)(c + (k)*to->stride + step), q##k));
 #define STORE(k)                                                                                   \
     V(store)(sums + 2 * (k)*step, p##k);                                                           \
     V(store)(sums + (2 * (k) + 1) * step, q##k);
 
 // Every item of the result is one chain of fused steps along the depth: neither the rows beside it
-// nor the ISA show in it. Forced inline, because the steps are constants of the caller. The panel
-// that follows is asked for early: matrices are larger than the second-level cache.
+// nor the ISA show in it. Forced inline, because the steps are constants of the caller. Panels are
+// asked for early: matrices are larger than the second-level cache.
 #define TILE(n_row)                                                                                \
     static ALWAYS_INLINE void T_NAME(tile_##n_row)(                                                \
         const SCALAR *restrict a, size_t row_step, size_t depth_step, const SCALAR *restrict b,    \
         size_t depth, const T_NAME(target) * to, SCALAR *restrict c)                               \
     {                                                                                              \
         const size_t step = V(len)();                                                              \
-        const size_t next = depth * 2 * step;                                                      \
+        const size_t ahead = (STEPS_AHEAD > 0 ? STEPS_AHEAD : depth) * 2 * step;                   \
         (void)row_step;                                                                            \
+        ROWS_##n_row(ASK);                                                                         \
         ROWS_##n_row(START);                                                                       \
         for (size_t i = 0; i < depth; i++) {                                                       \
             const VF b0 = V(load)(b), b1 = V(load)(b + step);                                      \
-            __builtin_prefetch(b + next, 0, 2);                                                    \
-            __builtin_prefetch(b + next + step, 0, 2);                                             \
+            __builtin_prefetch(b + ahead, 0, AHEAD_LEVEL);                                         \
+            __builtin_prefetch(b + ahead + step, 0, AHEAD_LEVEL);                                  \
             ROWS_##n_row(ADD_##n_row);                                                             \
             a += depth_step;                                                                       \
             b += 2 * step;                                                                         \
         }                                                                                          \
-        SCALAR sums[(n_row)*2 * V_MAX_BYTES / sizeof(SCALAR)];                                     \
-        ROWS_##n_row(STORE);                                                                       \
-        T_NAME(keep)(sums, n_row, to, c);                                                          \
+        if (to->n_col < 2 * step) {                                                                \
+            SCALAR sums[(n_row)*2 * V_MAX_BYTES / sizeof(SCALAR)];                                 \
+            ROWS_##n_row(STORE);                                                                   \
+            T_NAME(keep)(sums, n_row, to, c);                                                      \
+        } else if (to->is_first) {                                                                 \
+            ROWS_##n_row(WRITE);                                                                   \
+        } else {                                                                                   \
+            ROWS_##n_row(INCREASE);                                                                \
+        }                                                                                          \
     }
 
 EACH_TILE(TILE)
@@ -172,6 +190,9 @@ void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col
 #undef LANES
 #undef BY_ITEM
 #undef BY_LANE
+#undef ASK
+#undef WRITE
+#undef INCREASE
 #undef STORE
 #undef TILE
 #undef GATHERED

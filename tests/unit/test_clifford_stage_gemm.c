@@ -27,6 +27,8 @@ static const linear_case cases[] = {
     {"f16, f32 weights", "++", 40, 50, 37, TESS_F16, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 1},
     {"deep", "++", 600, 300, 270, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_SCALAR, 0},
     {"deep f64", "+", 300, 270, 290, TESS_F64, TESS_F64, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 1},
+    {"deeper", "+", 130, 775, 40, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_SCALAR, 0},
+    {"deeper bf16", "++", 20, 600, 30, TESS_BF16, TESS_F32, CA_MIDDLE, TESS_CLIFFORD_BIAS_ALL, 1},
     {"wide", "++++-", 3, 20, 700, TESS_F32, TESS_F32, CA_PLAIN, -1, 0},
 };
 

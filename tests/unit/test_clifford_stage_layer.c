@@ -19,6 +19,7 @@ static const layer_case cases[] = {
     {"f64", "+---", 33, 21, TESS_F64, TESS_F64, CA_FIRST, -1, TESS_CLIFFORD_SIGMOID, 1, 2, 1},
     {"gaps", "0+++", 17, 19, TESS_F32, TESS_F32, CA_GAPS, 0, TESS_CLIFFORD_IDENTITY, 1, 3, 0},
     {"deep", "++", 40, 300, TESS_F32, TESS_F32, CA_PLAIN, 0, TESS_CLIFFORD_GELU, 1, 1, 1},
+    {"deeper", "++", 9, 531, TESS_F32, TESS_F32, CA_FIRST, 1, TESS_CLIFFORD_GELU, 1, 1, 1},
     {"cga", "++++-", 5, 9, TESS_F32, TESS_F32, CA_PLAIN, 1, TESS_CLIFFORD_RELU, 1, 2, 1},
     {"bf16", "+++", 25, 30, TESS_BF16, TESS_BF16, CA_PLAIN, 0, TESS_CLIFFORD_GELU, 1, 1, 1},
     {"f16", "++", 50, 17, TESS_F16, TESS_F32, CA_GAPS, 1, TESS_CLIFFORD_GELU, 1, 1, 1},

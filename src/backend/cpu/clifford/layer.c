@@ -159,11 +159,12 @@ static tess_status take_memory(tess_context *ctx, layer_job *job)
     const int64_t rows = p->algebra->n_component * job->stride;
     uint64_t bytes = 0;
     job->bias_items = ceil_to(p->n_out, 64);
-    job->worker_items = ceil_to((int64_t)job->sgp.scratch_bytes / math->item +
-                                    job->block_rows * (rows * (job->has_direct_x ? 1 : 2) +
-                                                       job->most_grade * TESS_CL_GEMM_ROW) +
-                                    (job->has_direct_out ? 0 : job->sgp.block_rows * rows),
-                                64);
+    job->worker_items =
+        ceil_to((int64_t)job->sgp.scratch_bytes / math->item +
+                    job->block_rows * rows * (job->has_direct_x ? 1 : 2) +
+                    tess_cpu_cl_tile_items(&job->weights, job->block_rows * job->most_grade) +
+                    (job->has_direct_out ? 0 : job->sgp.block_rows * rows),
+                64);
     if (!tess_mul_u64((uint64_t)(job->worker_items * math->item),
                       (uint64_t)tess_pool_threads(ctx->pool), &bytes) ||
         !tess_add_u64(bytes, (uint64_t)(job->bias_items * math->item), &bytes) ||

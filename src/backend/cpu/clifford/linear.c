@@ -52,7 +52,7 @@ static tess_status map_block(void *arg, int64_t block, int32_t worker)
     const int64_t n_row = rows_left < job->block_rows ? rows_left : job->block_rows;
     const int64_t n_col = columns_left < job->block_columns ? columns_left : job->block_columns;
     char *tile = job->workers + worker * job->worker_bytes;
-    char *c = tile + job->block_rows * TESS_CL_GEMM_ROW * p->math.item;
+    char *c = tile + tess_cpu_cl_tile_items(p, job->block_rows) * p->math.item;
     int64_t stride = job->block_columns;
     const bool direct = is_direct(job);
     if (direct) {
@@ -97,7 +97,9 @@ static void choose_blocks(map_job *job)
     n_cut = n_cut > 1 ? n_cut : 1;
     job->block_columns = (n_panel + n_cut - 1) / n_cut * p->math.width;
     job->n_column_block = (p->n_out + job->block_columns - 1) / job->block_columns;
-    job->worker_bytes = job->block_rows * (TESS_CL_GEMM_ROW + job->block_columns) * p->math.item;
+    job->worker_bytes =
+        (tess_cpu_cl_tile_items(p, job->block_rows) + job->block_rows * job->block_columns) *
+        p->math.item;
 }
 
 static tess_status run_map(tess_backend_device *device, map_job *job)

@@ -231,21 +231,52 @@ void tess_cpu_cl_packed_destroy(tess_context *ctx, cl_packed *p)
     }
 }
 
-void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, int64_t column,
-                       int64_t n_col, void *tile, void *c, int64_t c_stride, bool is_first)
+// Chunks of the depth that are loaded together: memory hands out long lines faster than short ones.
+enum { LOADED_CHUNKS = 2 };
+
+static int64_t depth_at(const cl_packed *p, int64_t first)
 {
-    for (int64_t first = 0; first < p->n_in; first += DEPTH) {
-        const int64_t depth = p->n_in - first < DEPTH ? p->n_in - first : DEPTH;
-        char *to = tile;
-        for (int64_t k = rows->component; k < rows->component + rows->n_component; k++) {
-            for (int64_t r = 0; r < rows->n_row; r++, to += ROW * p->math.item) {
+    return p->n_in - first < DEPTH ? p->n_in - first : DEPTH;
+}
+
+int64_t tess_cpu_cl_tile_items(const cl_packed *p, int64_t n_line)
+{
+    return (p->n_in > DEPTH ? LOADED_CHUNKS : 1) * n_line * ROW;
+}
+
+// The chunks from depth `first` on, each a tile of all lines.
+static void load_chunks(const cl_packed *p, const cl_rows *rows, int64_t first, int64_t end,
+                        char *tile)
+{
+    const int64_t tile_bytes = rows->n_component * rows->n_row * ROW * p->math.item;
+    for (int64_t k = rows->component; k < rows->component + rows->n_component; k++) {
+        for (int64_t r = 0; r < rows->n_row; r++, tile += ROW * p->math.item) {
+            char *to = tile;
+            for (int64_t at = first; at < end; at += DEPTH, to += tile_bytes) {
                 const cl_line line =
-                    cl_line_of(rows->x, rows->dtype, k, rows->row + r, first, depth);
+                    cl_line_of(rows->x, rows->dtype, k, rows->row + r, at, depth_at(p, at));
                 tess_cpu_cl_line_load(&p->math, &line, to);
             }
         }
-        const int64_t n_line = rows->n_component * rows->n_row;
-        tess_cpu_cl_gemm(&p->math, tile, n_line, cl_packed_at(p, matrix, first, depth, column),
-                         depth, n_col, c, c_stride, is_first && first == 0);
+    }
+}
+
+void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, int64_t column,
+                       int64_t n_col, void *tile, void *c, int64_t c_stride, bool is_first)
+{
+    const int64_t n_line = rows->n_component * rows->n_row;
+    int64_t loaded = 0;
+    char *a = tile;
+    for (int64_t first = 0; first < p->n_in; first += DEPTH) {
+        const int64_t depth = depth_at(p, first);
+        if (first == loaded) {
+            const int64_t end = first + LOADED_CHUNKS * DEPTH;
+            loaded = end < p->n_in ? end : p->n_in;
+            load_chunks(p, rows, first, loaded, tile);
+            a = tile;
+        }
+        tess_cpu_cl_gemm(&p->math, a, n_line, cl_packed_at(p, matrix, first, depth, column), depth,
+                         n_col, c, c_stride, is_first && first == 0);
+        a += n_line * ROW * p->math.item;
     }
 }

@@ -85,9 +85,11 @@ typedef struct cl_rows {
 
 // Times a packed matrix: c[l][n] = sum_m x[l][m] M[m][n] for n_col columns from column on, a
 // multiple of the panel's width, or is added to c. Lines l are the rows of one component, then
-// those of the next. tile: a row of TESS_CL_GEMM_ROW numbers for every line.
+// those of the next. tile: tess_cpu_cl_tile_items numbers.
 void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, int64_t column,
                        int64_t n_col, void *tile, void *c, int64_t c_stride, bool is_first);
+
+int64_t tess_cpu_cl_tile_items(const cl_packed *p, int64_t n_line);
 
 // Sums over rows: grad[w][m][n] = sum over components of w and rows b of left[c][b][m]
 // right[c][b][n].
