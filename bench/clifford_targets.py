@@ -1,9 +1,10 @@
 """What clifford's operations and networks are held to on an H200, measured: one line each.
 
-    python bench/clifford_targets.py          (exit 1 where one misses; needs torch with CUDA)
+    python bench/clifford_targets.py [WORD ...]    (those whose name has a word; exit 1: one misses)
 
-Times of operations are GPU times, as bench/cases/clifford.py takes them; those of steps, in
-milliseconds, are the clock's; memory is what a pass has at most, inputs and gradients included.
+Needs torch with CUDA. Times of operations are GPU times, as bench/cases/clifford.py takes them;
+those of steps, in milliseconds, are the clock's; memory is what a pass has at most, inputs and
+gradients included.
 """
 
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cases import _clifford_steps as steps
 from cases import clifford
+from cases._targets import check
 
 WIDE = (4096, 512)
 SMALL = (1024, 128)
@@ -73,14 +75,7 @@ def main():
     torch, _, _ = clifford.modules()
     if not torch.cuda.is_available():
         raise SystemExit("bench/clifford_targets.py: torch sees no GPU: run it where one is")
-    n_missed = 0
-    for name, measure, asked, more_is_better in TARGETS:
-        found = measure()
-        missed = found < asked if more_is_better else found > asked
-        n_missed += missed
-        print(f"{name:<44} {found:8.2f}  asked {'>=' if more_is_better else '<='} {asked:g}"
-              f"{'   MISSED' if missed else ''}", flush=True)
-    return 1 if n_missed else 0
+    return check(TARGETS, sys.argv[1:])
 
 
 if __name__ == "__main__":
