@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ torch: Any = pytest.importorskip("torch")
 
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
+from tessera import _core  # noqa: E402
 from tessera.clifford import gatr, lgatr, native  # noqa: E402
 from tessera.clifford.equivariant import _block, _linear, _packed  # noqa: E402
 from tessera.clifford.equivariant._linear import EquivariantLinear  # noqa: E402
@@ -166,6 +168,34 @@ def test_states_and_copies() -> None:
     assert twin.packed().items.dtype == torch.float64
     found = _packed.unpacked(twin.packed().items, twin.sizes)
     torch.testing.assert_close(found, twin.matrix(), rtol=0, atol=0)
+
+
+def test_devices_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library without a module for a GPU, or a GPU without the memory: plain matrices."""
+    asked = []
+
+    def refuse(_: Any, numbers: Any, rows: Any, items: Any) -> Any:
+        asked.append((rows.shape, items.shape))
+        raise _core.DeviceError("stage clifford.maps: needs more shared memory")
+
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(_packed, "_products", {})
+    monkeypatch.setattr(_packed, "find", lambda _: SimpleNamespace(map=refuse))
+    assert not _packed._has_products(cpu)
+    assert not _packed._has_products(cpu)
+    assert asked == [((0, 64), (len(_packed._order(_sizes_of_four())),))]
+    monkeypatch.setattr(_packed, "_products", {})
+    monkeypatch.setattr(_packed, "find", lambda _: None)
+    assert not _packed._has_products(cpu)
+    monkeypatch.undo()
+    native.build()
+    monkeypatch.setattr(_packed, "_products", {})
+    assert _packed._has_products(cpu)
+
+
+def _sizes_of_four() -> _packed.Sizes:
+    row = _packed.Row(4, 0)
+    return _packed.Sizes(row, row, is_null=False, has_bias=False)
 
 
 @on_gpu

@@ -7,7 +7,8 @@
  * Scalars mix with the first pair. Arrays of a call are together, in host memory or on the
  * context's device; those in host memory are computed there, whatever the context's device. On a
  * device products are of TF32, f32 alone is taken, and channels and scalars of a group come in
- * multiples of four. The same bits for any number of threads and any repeat.
+ * multiples of four; it needs 129 KiB of shared memory per block. What a device does not take is
+ * TESS_E_UNSUPPORTED, of no rows as well. The same bits for any number of threads and any repeat.
  */
 #ifndef TESSERA_CLIFFORD_MAPS_H
 #define TESSERA_CLIFFORD_MAPS_H

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from tessera import _core
 from tessera.clifford import _torch, _torch_eager
 from tessera.clifford.equivariant._dense import Labels, Places
 from tessera.clifford.equivariant._differentiable import differentiable
@@ -173,9 +174,29 @@ class Packed(torch.nn.Module):
         return [PackedMap(*one) for one in zip(parts, self.sizes, strict=True)]
 
 
-@cache
-def _has_products(device: int) -> bool:
-    return torch.cuda.get_device_capability(device) >= (8, 0)
+_products: dict[torch.device, bool] = {}
+
+
+def _has_products(device: torch.device) -> bool:
+    """Say whether the library maps rows there: it has no module, or the GPU has not the memory."""
+    found = _products.get(device)
+    if found is None:
+        node = find(True)
+        if not hasattr(node, "map"):
+            return False
+        side = Row(_MULTIPLE, 0)
+        sizes = Sizes(side, side, is_null=False, has_bias=False)
+        with torch.inference_mode(False), torch.no_grad():
+            rows = torch.empty(0, side.width, device=device, dtype=torch.float32)
+            items = rows.new_empty(len(_order(sizes)))
+        try:
+            found = node.map(_gradients, sizes.numbers, rows, items) is not None
+        except _core.MemoryLimitError:
+            return False  # for now
+        except _core.Error:
+            found = False
+        _products[device] = found
+    return found
 
 
 def packs(rows: Tensor, *sides: Row) -> bool:
@@ -202,8 +223,7 @@ def packs(rows: Tensor, *sides: Row) -> bool:
         and _torch._is_plain((rows,))
         and not torch.is_autocast_enabled("cuda")
         and not _torch_eager.has_tangents((rows,))
-        and _has_products(rows.device.index)
-        and hasattr(find(True), "map")
+        and _has_products(rows.device)
     )
 
 

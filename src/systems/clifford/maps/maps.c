@@ -183,7 +183,11 @@ static tess_status enqueue(tess_device *device, const tess_stage_clifford_maps *
 static tess_status run_on_device(tess_device *device, const char *name,
                                  tess_stage_clifford_maps *stage, const tess_clifford_call *call)
 {
+    // Of no rows as well: so callers ask.
     TESS_TRY(device->backend->supports(device->handle, TESS_STAGE_CLIFFORD_MAPS, stage));
+    if (stage->n_row == 0 && stage->pass != TESS_CL_MAPS_ITEMS) {
+        return TESS_OK;
+    }
     const size_t bytes =
         device->backend->scratch_bytes(device->handle, TESS_STAGE_CLIFFORD_MAPS, stage);
     stage->scratch = call->workspace;
@@ -212,9 +216,7 @@ static tess_status run(tess_context *ctx, const char *name, tess_stage_clifford_
         TESS_TRY(tess_struct_read(given, &call, sizeof call, "call"));
     }
     if (x->space == TESS_SPACE_DEVICE) {
-        return stage->n_row == 0 && stage->pass != TESS_CL_MAPS_ITEMS
-                   ? TESS_OK
-                   : run_on_device(ctx->device, name, stage, &call);
+        return run_on_device(ctx->device, name, stage, &call);
     }
     if (call.has_stream) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: a stream was given, but the arrays are in host memory",

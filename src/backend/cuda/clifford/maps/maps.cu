@@ -4,6 +4,8 @@
 #include "backend/cuda/clifford/stages.h"
 #include "tessera/clifford/maps.h"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -23,10 +25,20 @@ tess_status maps_supports(const tess_backend_device *device, const void *args)
 {
     const tess_stage_clifford_maps &a = maps_of(args);
     const tess_host *host = device->host;
+    const device_scope scope(device->ordinal);
     if (tess_cuda_level_here() < TESS_CUDA_MATRIX) {
         return host->fail(host->user, TESS_E_UNSUPPORTED,
                           "stage clifford.maps on cuda:%d: needs compute capability 8.0 or later",
                           device->ordinal);
+    }
+    // Of all passes, so that no map is made forward whose gradients cannot be.
+    const size_t needed =
+        std::max(clifford_maps::rows_shared_bytes(), clifford_maps::sums_shared_bytes());
+    if (needed > tess_cuda_shared_bytes()) {
+        return host->fail(host->user, TESS_E_UNSUPPORTED,
+                          "stage clifford.maps on cuda:%d: needs %zu bytes of shared memory per "
+                          "block, the GPU has %zu",
+                          device->ordinal, needed, tess_cuda_shared_bytes());
     }
     if (a.dtype != TESS_F32 || !is_aligned(a.x) || !is_aligned(a.z) ||
         reinterpret_cast<uintptr_t>(a.items) % 16 != 0) {

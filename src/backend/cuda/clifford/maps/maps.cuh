@@ -117,6 +117,8 @@ struct lane_place {
 // maps_rows.cu and maps_sums.cu; null_pairs where is_null.
 cudaError_t launch_rows(cudaStream_t stream, const tess_stage_clifford_maps &a, bool is_null);
 cudaError_t launch_sums(cudaStream_t stream, const tess_stage_clifford_maps &a, bool is_null);
+size_t rows_shared_bytes();
+size_t sums_shared_bytes();
 size_t sums_scratch_bytes(const tess_stage_clifford_maps &a);
 
 } // namespace clifford_maps

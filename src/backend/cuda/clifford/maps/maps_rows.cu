@@ -38,6 +38,7 @@ constexpr int scalar_item_pitch = 2 * tile_channels + 8;
 // Shared memory, in floats: two stages of rows and of what they are multiplied with.
 constexpr int stage_rows = tile_rows * row_pitch;
 constexpr int stage_floats = stage_rows + n_pair * chunk * tile_channels * 4;
+constexpr size_t rows_bytes = 2 * stage_floats * sizeof(float);
 constexpr int factor_pitch = scalar_columns + 8; // of scalars of the result
 
 // Where items lie that scalars of the result are made with: k channels of the input, component b of
@@ -480,10 +481,15 @@ cudaError_t launch_pairs(cudaStream_t stream, rows_args &a)
     a.n_across = a.n_tile + (a.out.n_scalar + scalar_columns - 1) / scalar_columns;
     const int64_t n_down = (a.n_row + tile_rows - 1) / tile_rows;
     return clifford::launch(rows_kernel<Pairs, is_turned>, dim3(unsigned(n_down * a.n_across)),
-                            threads, 2 * stage_floats * sizeof(float), stream, a);
+                            threads, rows_bytes, stream, a);
 }
 
 } // namespace
+
+size_t rows_shared_bytes()
+{
+    return rows_bytes;
+}
 
 cudaError_t launch_rows(cudaStream_t stream, const tess_stage_clifford_maps &s, bool is_null)
 {

@@ -373,6 +373,11 @@ __global__ void __launch_bounds__(n_thread) add_kernel(const __grid_constant__ s
 
 } // namespace
 
+size_t sums_shared_bytes()
+{
+    return std::max(sums_bytes, edge_bytes);
+}
+
 size_t sums_scratch_bytes(const tess_stage_clifford_maps &s)
 {
     const sums_args a = args_of(s);
