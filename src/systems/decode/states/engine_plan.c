@@ -189,14 +189,13 @@ static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
            TESS_DE_CONVERT_BYTES;
 }
 
-static tess_status too_small(const tess_de_engine *e, uint64_t base, uint64_t least)
+static tess_status too_small(const tess_de_engine *e, uint64_t base, uint64_t least, uint64_t limit)
 {
     TESS_FAIL(TESS_E_LIMIT,
               "memory limit of %llu MiB is too small: decoding takes at least %llu MiB and the "
               "process itself %llu; the smallest limit that works is %llu MiB",
               (unsigned long long)(e->limit_bytes >> 20), (unsigned long long)((least >> 20) + 1),
-              (unsigned long long)((base >> 20) + 1),
-              (unsigned long long)(((base + least) >> 20) + 2));
+              (unsigned long long)((base >> 20) + 1), (unsigned long long)((limit >> 20) + 2));
 }
 
 // Filtered rows that no result has room for: held whole if that is cheap, else made again. Those
@@ -232,17 +231,6 @@ static void hold_forecasts(tess_de_engine *e, uint64_t *budget)
     }
 }
 
-// Rows side by side want room for every thread: where there is plenty.
-static void divide_rows(tess_de_engine *e, int64_t rows, uint64_t budget)
-{
-    const tess_decode_detector *d = e->desc.detector;
-    e->needs.parts = e->states->shares_host_memory && tess_pool_threads(e->ctx->pool) > 1 &&
-                     !e->desc.likelihood_only &&
-                     (e->sequences.n > 1 || rows > TESS_DE_HMM_LEAST_ROWS) &&
-                     tess_de_hmm_parts_bytes(e->ctx, d->hmm, d->dtype, rows,
-                                             tess_de_engine_smooths(e)) <= budget / 4;
-}
-
 static int64_t first_rows(const tess_de_engine *e)
 {
     const uint64_t width = (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
@@ -261,8 +249,36 @@ static int64_t first_rows(const tess_de_engine *e)
     return e->desc.chunk_rows > 0 ? e->desc.chunk_rows : rows;
 }
 
+// Rows side by side want room for every thread: where there is plenty, for as many rows as there is
+// room for. Returns the rows to begin with.
+static int64_t divide_rows(tess_de_engine *e, uint64_t budget)
+{
+    e->needs.parts = e->states->shares_host_memory && tess_pool_threads(e->ctx->pool) > 1 &&
+                     !e->desc.likelihood_only;
+    for (int64_t rows = first_rows(e); e->needs.parts; rows = (rows + 1) / 2) {
+        if (e->sequences.n == 1 && rows <= TESS_DE_HMM_LEAST_ROWS) {
+            break; // nothing would be cut
+        }
+        if (parts_bytes(e, rows) <= budget / 4) {
+            return rows;
+        }
+        if (rows == 1 || e->desc.chunk_rows > 0) {
+            break;
+        }
+    }
+    e->needs.parts = false;
+    return first_rows(e);
+}
+
+// What is held beside what decoding takes, if there is plenty of memory.
+typedef struct extras {
+    bool filtered;
+    bool forecasts;
+    bool parts;
+} extras;
+
 // Chunks for what the limit leaves beside base; false with the least that would do.
-static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
+static bool choose_with(tess_de_engine *e, uint64_t base, extras wanted, uint64_t *least)
 {
     uint64_t budget = e->limit_bytes > base ? e->limit_bytes - base : 0;
     e->there.has_ll = e->there.has_filtered = !e->states->shares_host_memory;
@@ -270,11 +286,15 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     tess_de_engine_choose_there(e, first_rows(e));
     find_needs(e);
     e->memory_bytes = base;
-    hold_filtered(e, &budget);
-    hold_forecasts(e, &budget);
-    divide_rows(e, first_rows(e), budget);
+    if (wanted.filtered) {
+        hold_filtered(e, &budget);
+    }
+    if (wanted.forecasts) {
+        hold_forecasts(e, &budget);
+    }
     *least = UINT64_MAX;
-    for (int64_t rows = first_rows(e);; rows = (rows + 1) / 2) {
+    for (int64_t rows = wanted.parts ? divide_rows(e, budget) : first_rows(e);;
+         rows = (rows + 1) / 2) {
         const uint64_t bytes = total_bytes(e, rows);
         *least = bytes < *least ? bytes : *least;
         if (bytes <= budget) {
@@ -290,6 +310,23 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     }
 }
 
+// What a limit has no room for beside the chunks is left out: a larger limit never fails where a
+// smaller one works. What is left out last takes the least.
+static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
+{
+    static const extras tries[] = {{.filtered = true, .forecasts = true, .parts = true},
+                                   {.filtered = true, .parts = true},
+                                   {.parts = true},
+                                   {.filtered = true},
+                                   {0}};
+    for (size_t k = 0; k < sizeof tries / sizeof *tries; k++) {
+        if (choose_with(e, base, tries[k], least)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static tess_status choose(tess_de_engine *engine)
 {
     const tess_context *ctx = engine->ctx;
@@ -302,10 +339,16 @@ static tess_status choose(tess_de_engine *engine)
         return TESS_OK;
     }
     if (ctx->memory_limit_is_set && engine->desc.is_strict) {
-        return too_small(engine, resident, least);
+        return too_small(engine, resident, least, resident + least);
     }
     const uint64_t base = resident < spare ? resident : spare;
-    return choose_beside(engine, base, &least) ? TESS_OK : too_small(engine, base, least);
+    if (choose_beside(engine, base, &least)) {
+        return TESS_OK;
+    }
+    // Of a larger limit a quarter is more.
+    const uint64_t beside_spare = least + (least + 2) / 3;
+    const uint64_t limit = resident + least < beside_spare ? resident + least : beside_spare;
+    return too_small(engine, base, least, limit);
 }
 
 // Where all ranks have engines, and nobody said how many chunks, they are those of whoever has the
