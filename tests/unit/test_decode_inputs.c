@@ -1,6 +1,7 @@
 // What is refused, put right, or mentioned, and in which words.
 #include "decode_set.h"
 
+#include "systems/decode/encoding/evaluate.h"
 #include "systems/decode/store/inputs.h"
 
 // Electrode 1 of a set with its spikes in disorder and two bad ones behind them: one without a
@@ -305,6 +306,61 @@ static void odd_things_are_mentioned(void **state)
     tess_context_destroy(ctx);
 }
 
+// The bytes that checking so many spikes of each electrode takes beside what is held already.
+static uint64_t checking_takes(tess_context *ctx, set *s, const tess_decode_encoding *encoding,
+                               const double *times, const float *marks, int64_t n)
+{
+    const double *all_times[5];
+    const void *all_marks[5];
+    int64_t n_spike[5];
+    for (int e = 0; e < 5; e++) {
+        all_times[e] = times;
+        all_marks[e] = marks;
+        n_spike[e] = n;
+    }
+    tess_decode_observation o = s->observation;
+    o.spikes.times = all_times;
+    o.spikes.marks = all_marks;
+    o.spikes.n_spike = n_spike;
+    o.spikes.mark_dtype = TESS_F32;
+    const uint64_t before = atomic_load(&ctx->heap.now_bytes);
+    atomic_store(&ctx->heap.peak_bytes, before);
+    assert_ok(tess_de_check_observation(ctx, encoding, &o, false));
+    assert_int_equal(atomic_load(&ctx->heap.now_bytes), before);
+    return atomic_load(&ctx->heap.peak_bytes) - before;
+}
+
+// Plans count no copies of features and times that the check before them makes.
+static void checks_hold_little(void **state)
+{
+    (void)state;
+    enum { N = 400000 };
+    tess_context *ctx = unit_context(1, 0);
+    set s;
+    open_set(ctx, "01_linear_1d.npz", &s);
+    s.config.nan_policy = TESS_DECODE_NAN_DROP;
+    tess_decode_encoding *encoding = encode(ctx, &s);
+    double *times = malloc(N * sizeof *times);
+    float *marks = calloc(N * 4, sizeof *marks);
+    assert_non_null(times);
+    assert_non_null(marks);
+    const double begin = s.time.data[0];
+    const double end = s.time.data[s.time.n - 1];
+    for (int64_t i = 0; i < N; i++) {
+        times[i] = begin + (end - begin) * (double)i / N;
+    }
+    assert_true(checking_takes(ctx, &s, encoding, times, marks, N) < UINT64_C(2) << 20);
+    // Times of one electrode are put in order at a time.
+    times[7] = times[9];
+    marks[4 * 100 + 2] = (float)NAN;
+    assert_true(checking_takes(ctx, &s, encoding, times, marks, N) < 6 * 8 * N);
+    free(marks);
+    free(times);
+    tess_decode_encoding_destroy(encoding);
+    close_set(&s);
+    tess_context_destroy(ctx);
+}
+
 // Whatever is known of where it is; equal times count as passed.
 static void a_search_from_nearby_finds_the_same(void **state)
 {
@@ -332,6 +388,7 @@ int main(void)
         cmocka_unit_test(lost_tracking_is_no_training),
         cmocka_unit_test(bad_observations_are_refused),
         cmocka_unit_test(odd_things_are_mentioned),
+        cmocka_unit_test(checks_hold_little),
         cmocka_unit_test(a_search_from_nearby_finds_the_same),
     };
     return cmocka_run_group_tests_name("decode_inputs", tests, NULL, NULL);

@@ -92,54 +92,72 @@ static double known_rate(const tess_decode_encoding_info *info)
     return duration_s > 0 ? n_spike / duration_s : 0;
 }
 
-// The spikes of an electrode, checked by any thread.
+// Spikes whose features are held at once, where they are copied.
+static const int64_t SPIKES_AT_ONCE = 1 << 14;
+
+// What is told of an electrode's spikes, by any thread.
 typedef struct checked {
-    tess_de_ordered ordered;
     tess_de_notes notes;
+    tess_de_window window;
 } checked;
 
 typedef struct checking {
+    tess_context *ctx;
     const tess_decode_encoding *encoding;
     const tess_decode_observation *observation;
-    tess_blocks scratch;
     checked *electrodes;
 } checking;
+
+static tess_status check_marks(const checking *job, int64_t e, const tess_de_spike_rules *rules,
+                               const tess_de_ordered *ordered, int64_t first, int64_t n)
+{
+    const tess_decode_spikes *spikes = &job->observation->spikes;
+    tess_status status = TESS_OK;
+    for (int64_t at = 0; at < n && status == TESS_OK; at += SPIKES_AT_ONCE) {
+        const int64_t count = n - at < SPIKES_AT_ONCE ? n - at : SPIKES_AT_ONCE;
+        tess_blocks copies;
+        tess_de_taken taken;
+        tess_blocks_init(&copies, &job->ctx->heap);
+        status = tess_de_take_spikes(&copies, spikes, e, ordered, first + at, count, true, rules,
+                                     &job->electrodes[e].notes, &taken);
+        tess_blocks_free(&copies);
+    }
+    return status;
+}
 
 static tess_status check_electrode(void *self, int64_t e, int32_t worker)
 {
     (void)worker;
-    checking *job = self;
+    const checking *job = self;
     const tess_decode_encoding *encoding = job->encoding;
     const tess_decode_observation *o = job->observation;
     const tess_de_spike_rules rules = {encoding->config.nan_policy, encoding->config.strict};
     checked *own = &job->electrodes[e];
-    tess_de_taken taken;
-    TESS_TRY(
-        tess_de_order_spikes(&job->scratch, &o->spikes, e, &rules, &own->notes, &own->ordered));
-    const tess_de_ordered *ordered = &own->ordered;
-    const int64_t first = tess_de_first_from(ordered->time, ordered->n, o->time[0]);
-    const int64_t end = tess_de_first_after(ordered->time, ordered->n, o->time[o->n_time - 1]);
-    return tess_de_take_spikes(&job->scratch, &o->spikes, e, ordered, first,
-                               end > first ? end - first : 0, has_marks(encoding), &rules,
-                               &own->notes, &taken);
+    tess_blocks scratch;
+    tess_de_ordered ordered;
+    tess_blocks_init(&scratch, &job->ctx->heap);
+    tess_status status =
+        tess_de_order_spikes(&scratch, &o->spikes, e, &rules, &own->notes, &ordered);
+    if (status == TESS_OK) {
+        int64_t first, n;
+        own->window = tess_de_window_open(o->time[0], o->time[o->n_time - 1]);
+        tess_de_window_add(&own->window, e, &ordered, &first, &n);
+        status = has_marks(encoding) ? check_marks(job, e, &rules, &ordered, first, n) : TESS_OK;
+    }
+    tess_blocks_free(&scratch);
+    return status;
 }
 
 // What electrodes are told, one after the other.
-static tess_status check_electrodes(tess_context *ctx, checking *job, tess_de_notes *notes,
-                                    tess_de_window *window)
+static tess_status check_electrodes(checking *job, tess_de_notes *notes, tess_de_window *window)
 {
     const int64_t n_electrode = job->observation->spikes.n_electrode;
-    job->electrodes =
-        tess_blocks_alloc(&job->scratch, n_electrode, sizeof *job->electrodes, "electrodes");
-    if (!job->electrodes) {
-        return TESS_E_MEMORY;
-    }
-    TESS_TRY(tess_parallel_for(ctx->pool, n_electrode, check_electrode, job));
+    TESS_TRY(tess_parallel_for(job->ctx->pool, n_electrode, check_electrode, job));
     for (int64_t e = 0; e < n_electrode; e++) {
-        int64_t first, n;
-        tess_de_window_add(window, e, &job->electrodes[e].ordered, &first, &n);
-        warn_excluded(ctx, job->encoding, e, n);
-        tess_de_notes_add(&job->electrodes[e].notes, notes);
+        const checked *own = &job->electrodes[e];
+        tess_de_window_join(&own->window, window);
+        warn_excluded(job->ctx, job->encoding, e, own->window.n_in);
+        tess_de_notes_add(&own->notes, notes);
     }
     return TESS_OK;
 }
@@ -157,10 +175,14 @@ tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encod
     }
     tess_de_notes notes = {0};
     tess_de_window window = tess_de_window_open(o->time[0], o->time[o->n_time - 1]);
-    checking job = {.encoding = encoding, .observation = o};
-    tess_blocks_init(&job.scratch, &ctx->heap);
-    const tess_status status = check_electrodes(ctx, &job, &notes, &window);
-    tess_blocks_free(&job.scratch);
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    checking job = {.ctx = ctx, .encoding = encoding, .observation = o};
+    job.electrodes =
+        tess_blocks_alloc(&blocks, o->spikes.n_electrode, sizeof *job.electrodes, "electrodes");
+    const tess_status status =
+        job.electrodes ? check_electrodes(&job, &notes, &window) : TESS_E_MEMORY;
+    tess_blocks_free(&blocks);
     TESS_TRY(status);
     tess_de_notes_log(ctx, &notes, "decoding");
     TESS_TRY(warn_width(ctx, encoding, o));

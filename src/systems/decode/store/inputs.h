@@ -98,6 +98,8 @@ tess_de_window tess_de_window_open(double begin_s, double end_s);
 // Counts an electrode; [*first, *first + *n) are its spikes inside.
 void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de_ordered *ordered,
                         int64_t *first, int64_t *n);
+// What was counted of later electrodes in a window of the same interval, added.
+void tess_de_window_join(const tess_de_window *more, tess_de_window *window);
 // Warns of electrodes whose spikes all lie to one side; fails when those of all electrodes do,
 // which is what clocks that disagree look like, and when they are in another unit than seconds.
 // name: "the training period". rate_hz: spikes of all electrodes per second that a fitted model

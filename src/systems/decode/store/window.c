@@ -44,6 +44,26 @@ void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de
     }
 }
 
+void tess_de_window_join(const tess_de_window *more, tess_de_window *window)
+{
+    if (window->n_silent == 0) {
+        window->silent_electrode = more->silent_electrode;
+        window->silent_spikes = more->silent_spikes;
+        window->silent_earliest_s = more->silent_earliest_s;
+        window->silent_latest_s = more->silent_latest_s;
+    }
+    for (int u = 0; u < TESS_DE_N_UNIT; u++) {
+        window->n_in_unit[u] += more->n_in_unit[u];
+    }
+    window->n_silent += more->n_silent;
+    window->n_electrode += more->n_electrode;
+    window->n_in += more->n_in;
+    window->n_before += more->n_before;
+    window->n_after += more->n_after;
+    window->earliest_s = fmin(window->earliest_s, more->earliest_s);
+    window->latest_s = fmax(window->latest_s, more->latest_s);
+}
+
 tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, const char *name,
                                  double rate_hz)
 {
