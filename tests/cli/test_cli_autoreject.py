@@ -439,7 +439,12 @@ def test_odd_calibrations_are_said(tessera, tmp_path):
     (("epochs-epo.fif", "--window", "1"), 0, "holds epochs already"),
     (("epochs-epo.fif", "--tmin", "0"), 0, "holds epochs already"),
     (("epochs-epo.fif", "--overlap", "0.1"), 0, "holds epochs already"),
+    (("epochs-epo.fif", "--keep-annotated"), 0, "tmax and keep_annotated are not used"),
     (("epochs-epo.fif",), 0, ""),
+    (("cont_single_raw.fif", "--events", "one.txt", "--stim", "STI 014", "--tmin", "0", "--tmax",
+      "0.01"), 0, "one.txt: the trigger channel 'STI 014' is not used"),
+    (("cont_single_raw.fif", "--events", "one.txt", "--overlap", "0.1", "--tmin", "0", "--tmax",
+      "0.01"), 0, "of windows, is not used"),
     (("cont_single_raw.fif", "--window", "0.2", "--tmin", "0"), 0, "tmin and tmax are not used"),
     (("cont_single_raw.fif", "--window", "0.2", "--events", "gone.txt"), 0, "cut one after"),
     (("cont_single_raw.fif", "--window", "0.2", "--overlap", "0.1"), 0, ""),
@@ -453,6 +458,7 @@ def test_odd_calibrations_are_said(tessera, tmp_path):
 ])
 def test_options_without_effect_are_said(tessera, tmp_path, words, code, message):
     (tmp_path / "none.txt").write_text("")
+    (tmp_path / "one.txt").write_text("60 0 1\n")
     result = tessera("autoreject", "info", str(FORMATS / words[0]), *words[1:])
     assert result.returncode == code
     assert message in result.stderr

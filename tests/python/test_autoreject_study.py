@@ -535,9 +535,19 @@ def test_channels_without_a_row_are_warned_of(bids: Path, tmp_path: Path) -> Non
     (table,) = (root / "sub-01").rglob("*_channels.tsv")
     rows = table.read_text(encoding="utf-8").splitlines(keepends=True)
     text = "".join(r for r in rows if not r.startswith(("Oz\t", "Fz\t")))
-    table.write_text(text.replace("\nCz\t", "\nCZ\t"), "utf-8")
+    text = text.replace("\nCz\t", "\nCZ\t").replace("\nFp1\tEEG", "\nFp1\tEGG")
+    table.write_text(text, "utf-8")
     with (
         pytest.warns(UserWarning, match="recording has not: CZ"),
+        pytest.warns(UserWarning, match="types that are not known.*: Fp1"),
         pytest.warns(UserWarning, match="as the file has them: Fz, Cz, Oz"),
     ):
         ta.study(root, tmp_path / "out", subjects="01", **CUT, dry_run=True)
+
+
+def test_what_is_lost_and_not_used_is_told(bids: Path, tmp_path: Path) -> None:
+    plan = ta.study(bids, tmp_path / "out", tmin=-0.2, tmax=0.1, dry_run=True)
+    (note,) = plan.notes  # of three recordings that say the same
+    assert note.startswith("sub-01_task-odd and 2 others: 1 of 24 events give no epoch: they reach")
+    plan = ta.study(bids, tmp_path / "out", subjects="02", window=0.5, tmin=0.1, dry_run=True)
+    assert any("tmin and tmax are not used" in note for note in plan.notes)

@@ -63,7 +63,24 @@ char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text)
     return tess_blocks_copy(&epochs->blocks, text, (int64_t)strlen(text) + 1, 1, "epochs");
 }
 
-// A note that finds no memory is lost: what it would explain is not worth failing for.
+// Adds a line to lines. One that finds no memory is lost: what it would explain is not worth
+// failing for.
+static void add_line(tess_autoreject_epochs *epochs, const char **lines, const char *line)
+{
+    const size_t n_before = *lines ? strlen(*lines) : 0;
+    char *longer = tess_ar_epochs_alloc(epochs, n_before + strlen(line) + 2);
+    if (!longer) {
+        tess_error_clear();
+        return;
+    }
+    if (n_before > 0) {
+        memcpy(longer, *lines, n_before);
+        longer[n_before] = '\n';
+    }
+    strcpy(longer + n_before + (n_before > 0), line);
+    *lines = longer;
+}
+
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...)
 {
     char line[1024];
@@ -71,19 +88,18 @@ void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    const char *before = epochs->info.notes;
-    const size_t n_before = strlen(before);
-    char *notes = tess_ar_epochs_alloc(epochs, n_before + strlen(line) + 2);
-    if (!notes) {
-        tess_error_clear();
-        return;
-    }
-    if (n_before > 0) {
-        memcpy(notes, before, n_before);
-        notes[n_before] = '\n';
-    }
-    strcpy(notes + n_before + (n_before > 0), line);
-    epochs->info.notes = notes;
+    add_line(epochs, &epochs->info.notes, line);
+}
+
+void tess_ar_epochs_tell(tess_autoreject_epochs *epochs, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    add_line(epochs, &epochs->info.notes, line);
+    add_line(epochs, &epochs->told, line);
 }
 
 void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
@@ -95,7 +111,12 @@ void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, c
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    tess_ar_epochs_note(epochs, "%s [%s]", line, tess_warnings(&n_warning)[warning].id);
+    const char *id = tess_warnings(&n_warning)[warning].id;
+    if (warning == TESS_W_AUTOREJECT_TABLE) {
+        tess_ar_epochs_tell(epochs, "%s [%s]", line, id);
+    } else {
+        tess_ar_epochs_note(epochs, "%s [%s]", line, id);
+    }
 }
 
 tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out)

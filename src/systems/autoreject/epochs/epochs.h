@@ -36,6 +36,7 @@ struct tess_autoreject_epochs {
     int64_t n_left_out;
     struct tess_ar_peaks *peaks;     // peaks.c; NULL: none are known
     const char *const *former_names; // [n_chan] of an array that a montage named; NULL: as read
+    const char *told;                // lines of info.notes that a study repeats; NULL: none
 };
 
 // Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.
@@ -86,7 +87,9 @@ TESS_MUST_CHECK tess_status tess_ar_epochs_set_sensors(tess_autoreject_epochs *e
 TESS_MUST_CHECK tess_status tess_ar_epochs_plain_events(tess_autoreject_epochs *epochs);
 // Adds a sentence to info.notes.
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
-// The same with the id of a warning behind it.
+// The same of what every recording of a study is to be told for, where notes are not read.
+void tess_ar_epochs_tell(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
+// A note with the id of a warning behind it; those of tables are told of studies, too.
 void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
                          ...) TESS_PRINTF(3, 4);
 

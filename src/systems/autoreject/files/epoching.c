@@ -322,7 +322,7 @@ static void note_lost(tess_autoreject_epochs *epochs, bool by_window)
     count_reasons(&epochs->info, n);
     for (int k = 0; k < 2; k++) {
         if (n[k + 1] > 0) {
-            tess_ar_epochs_note(epochs, "%lld of %lld %s give no epoch: they %s",
+            tess_ar_epochs_tell(epochs, "%lld of %lld %s give no epoch: they %s",
                                 (long long)n[k + 1], (long long)epochs->info.n_original,
                                 by_window ? "windows" : "events", reasons[k]);
         }

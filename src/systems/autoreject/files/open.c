@@ -87,24 +87,30 @@ static void note_unused(const tess_autoreject_epochs_config *config, bool is_con
     tess_autoreject_epochs_config_init(&usual, sizeof usual);
     const bool is_told_events =
         config->events || config->stim || config->tmin != usual.tmin || config->tmax != usual.tmax;
-    if (!is_continuous && (is_told_events || config->window > 0 || config->overlap > 0)) {
-        tess_ar_epochs_note(epochs, "the file holds epochs already: events, trigger channel, "
-                                    "window, overlap, tmin and tmax are not used");
+    if (!is_continuous &&
+        (is_told_events || config->window > 0 || config->overlap > 0 || config->keep_annotated)) {
+        tess_ar_epochs_tell(epochs, "the file holds epochs already: events, trigger channel, "
+                                    "window, overlap, tmin, tmax and keep_annotated are not used");
     } else if (config->window > 0 && is_told_events) {
-        tess_ar_epochs_note(epochs, "windows are cut one after another: events, trigger channel, "
+        tess_ar_epochs_tell(epochs, "windows are cut one after another: events, trigger channel, "
                                     "tmin and tmax are not used");
-    } else if (is_continuous && config->window == 0 && config->overlap > 0) {
-        tess_ar_epochs_note(epochs, "epochs are cut around events: overlap, which is of windows, "
+    }
+    if (is_continuous && config->window == 0 && config->overlap > 0) {
+        tess_ar_epochs_tell(epochs, "epochs are cut around events: overlap, which is of windows, "
                                     "is not used");
     }
+    if (is_continuous && config->window == 0 && config->events && config->stim) {
+        tess_ar_epochs_tell(epochs, "events are those of %s: the trigger channel '%s' is not used",
+                            config->events, config->stim);
+    }
     if (config->dataset && holds_one(epochs->info.format)) {
-        tess_ar_epochs_note(epochs,
+        tess_ar_epochs_tell(epochs,
                             "a file of format %s holds one recording: dataset '%s' is not "
                             "used",
                             epochs->info.format, config->dataset);
     }
     if (config->sampling_hz > 0 && config->sampling_hz != epochs->info.sampling_hz) {
-        tess_ar_epochs_note(epochs, "the file says %g Hz; the sampling rate of %g Hz is not used",
+        tess_ar_epochs_tell(epochs, "the file says %g Hz; the sampling rate of %g Hz is not used",
                             epochs->info.sampling_hz, config->sampling_hz);
     }
 }

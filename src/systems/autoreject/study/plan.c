@@ -2,9 +2,9 @@
 #include "base/status.h"
 #include "runtime/comm.h"
 #include "runtime/group.h"
+#include "systems/autoreject/epochs/epochs.h"
 #include "systems/autoreject/study/study.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,41 +18,14 @@ static tess_status plan_fit(tess_context *ctx, const tess_autoreject_study *s,
     return tess_autoreject_fit_get_plan(ctx, epochs, &config, plan, sizeof *plan);
 }
 
-enum { LINE = 1000, N_LINE = 2 };
-
-// The lines that speak of channels.tsv, which is wrong for all who use the tree.
-static tess_status keep_warning(tess_autoreject_study *s, tess_ar_study_item *item,
-                                const char *notes)
+// What is wrong with tables, or lost, is so for all who use the tree.
+static tess_status keep_told(tess_autoreject_study *s, tess_ar_study_item *item, const char *told)
 {
-    int64_t n_warning = 0;
-    char id[64];
-    char lines[N_LINE * (LINE + sizeof id)];
-    size_t used = 0;
-    snprintf(id, sizeof id, " [%s]", tess_warnings(&n_warning)[TESS_W_AUTOREJECT_TABLE].id);
-    const char *found = item->table_warning ? NULL : strstr(notes, id);
-    for (int i = 0; i < N_LINE && found; i++, found = strstr(found + 1, id)) {
-        const char *begin = found;
-        while (begin > notes && begin[-1] != '\n') {
-            begin--;
-        }
-        const int length = found - begin < LINE ? (int)(found - begin) : LINE - 1;
-        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%.*s%s", used ? "\n" : "",
-                                 length, begin, id);
+    if (!item->told && told) {
+        item->told = tess_ar_study_text(s, told);
+        return item->told ? TESS_OK : TESS_E_MEMORY;
     }
-    if (used == 0) {
-        return TESS_OK;
-    }
-    item->table_warning = tess_ar_study_text(s, lines);
-    return item->table_warning ? TESS_OK : TESS_E_MEMORY;
-}
-
-static void note_lines(tess_autoreject_study *s, const char *lines)
-{
-    for (const char *at = lines; *at; at += *at == '\n') {
-        const size_t length = strcspn(at, "\n");
-        tess_ar_study_note(s, "%.*s", (int)length, at);
-        at += length;
-    }
+    return TESS_OK;
 }
 
 // Opens an item to see its size and what a fit of it would take.
@@ -68,7 +41,7 @@ static tess_status look(tess_context *ctx, tess_autoreject_study *s, tess_ar_stu
         item->info->n_epoch = info->n_epoch;
         item->info->n_chan = n_pick;
         item->info->n_time = info->n_time;
-        status = keep_warning(s, item, info->notes);
+        status = keep_told(s, item, epochs->told);
     }
     if (status == TESS_OK) {
         status = plan_fit(ctx, s, epochs, picks, n_pick, plan);
@@ -195,10 +168,6 @@ tess_status tess_ar_study_plan(tess_autoreject_study *s)
                                      .wanted = is_todo,
                                      .fn = look_once};
     TESS_TRY(tess_ar_study_each(s, &work));
-    for (int64_t i = 0; i < s->n; i++) {
-        if (s->items[i].table_warning) {
-            note_lines(s, s->items[i].table_warning);
-        }
-    }
+    TESS_TRY(tess_ar_study_note_told(s));
     return choose(s);
 }

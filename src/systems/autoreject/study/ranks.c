@@ -16,7 +16,7 @@ typedef struct fate {
     uint64_t memory_bytes;
 } fate;
 
-enum { MESSAGE, TABLE_WARNING, WARNINGS, N_TEXT };
+enum { MESSAGE, TOLD, WARNINGS, N_TEXT };
 
 int64_t tess_ar_study_own(const tess_autoreject_study *s, int64_t n, int64_t *wanted)
 {
@@ -34,8 +34,7 @@ static void pack(const tess_autoreject_study *s, int64_t number, tess_text *out)
     const tess_autoreject_study_recording *r = item->info;
     const fate f = {number, r->state, r->n_epoch, r->n_chan, r->n_time, r->memory_bytes};
     const bool has_failed = r->state == TESS_AUTOREJECT_STUDY_FAILED;
-    const char *const texts[N_TEXT] = {has_failed ? r->message : NULL, item->table_warning,
-                                       item->warnings};
+    const char *const texts[N_TEXT] = {has_failed ? r->message : NULL, item->told, item->warnings};
     tess_text_append(out, (const char *)&f, sizeof f);
     for (int i = 0; i < N_TEXT; i++) {
         const char *text = texts[i] ? texts[i] : "";
@@ -71,7 +70,7 @@ static tess_status take(tess_autoreject_study *s, const fate *f, const char *con
     item->info->memory_bytes = f->memory_bytes;
     repeat(s, item->info->name, texts[WARNINGS]);
     TESS_TRY(keep(s, texts[MESSAGE], &item->info->message));
-    TESS_TRY(keep(s, texts[TABLE_WARNING], &item->table_warning));
+    TESS_TRY(keep(s, texts[TOLD], &item->told));
     if (f->state != TESS_AUTOREJECT_STUDY_DONE) {
         return TESS_OK;
     }

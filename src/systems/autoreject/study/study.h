@@ -4,6 +4,7 @@
 //   inputs.c     what tells a recording's files and settings from others
 //   opening.c    what a recording is worked on with
 //   plan.c       opens each, and says how many are worked on at a time
+//   told.c       what opening them told
 //   recording.c  one recording from its file to its results
 //   record.c     the side-car of its epochs, by which it is known to be done and the group is told
 //   run.c        several at a time
@@ -24,7 +25,7 @@ enum { TESS_AR_STUDY_PATH = 4096 };
 typedef struct tess_ar_study_item {
     tess_autoreject_study_recording *info; // among those of the study
     char inputs[33];                       // digest of its files
-    const char *table_warning;             // lines of its channels.tsv; NULL: none
+    const char *told;                      // lines on how it was opened; NULL: none
     const char *warnings;                  // of work that is not heard here, lines; NULL: none
     bool is_record_read;
     tess_ar_record record; // of what is done
@@ -52,6 +53,9 @@ struct tess_autoreject_study {
 // texts.c: a copy that lives with the study; NULL with the message recorded. text NULL: NULL.
 char *tess_ar_study_text(tess_autoreject_study *study, const char *text);
 void tess_ar_study_note(tess_autoreject_study *study, const char *format, ...) TESS_PRINTF(2, 3);
+
+// told.c: what opening the recordings told, as notes: what several told alike is said once.
+TESS_MUST_CHECK tess_status tess_ar_study_note_told(tess_autoreject_study *study);
 
 // And what a record says, into the public description.
 void tess_ar_study_tell_record(tess_autoreject_study *study, tess_ar_study_item *item);
