@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import pickle
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -168,6 +171,80 @@ def test_states_and_copies() -> None:
     assert twin.packed().items.dtype == torch.float64
     found = _packed.unpacked(twin.packed().items, twin.sizes)
     torch.testing.assert_close(found, twin.matrix(), rtol=0, atol=0)
+
+
+MODULES: list[Callable[[], Any]] = [
+    lambda: EquivariantLinear(2, 3, PIN, 2, 2),
+    lambda: lgatr.LGATrBlock(2, 2, {"num_heads": 1}, {}),
+]
+
+
+@pytest.mark.parametrize("make", MODULES)
+@pytest.mark.usefixtures("always")
+def test_training_after_inference(make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def to(self: Any, _: Any) -> Any:
+        return self._apply(torch.clone)  # as to another device
+
+    monkeypatch.setattr(_packed.Packed, "to", to)
+    module = make()
+    mv, s = torch.randn(5, 2, 16), torch.randn(5, 2)
+    with torch.inference_mode():
+        module(mv, s)
+    sum(t.sum() for t in module(mv, s)).backward()
+    assert all(p.grad is not None for p in module.parameters())
+
+
+def test_states_assigned_in_inference() -> None:
+    with torch.device("meta"):
+        layer = EquivariantLinear(2, 3, LORENTZ, 2, 2)
+    state = EquivariantLinear(2, 3, LORENTZ, 2, 2).state_dict()
+    layer.load_state_dict(state, assign=True)
+    layer.requires_grad_()
+    mv, s = torch.randn(5, 2, 16), torch.randn(5, 2)
+    with torch.inference_mode():
+        layer(mv, s)
+    layer(mv, s)[0].sum().backward()
+
+
+@pytest.mark.parametrize("make", MODULES)
+@pytest.mark.usefixtures("always")
+def test_first_calls_from_threads(make: Callable[[], Any]) -> None:
+    mv, s = torch.randn(5, 2, 16), torch.randn(5, 2)
+    for _ in range(5):
+        module = make()
+        children = dict(module._modules)
+        start = threading.Barrier(4)
+
+        def call(_: int, module: Any = module, start: Any = start) -> Any:
+            start.wait()
+            return module(mv, s)
+
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(call, range(4)))
+        for found in results:
+            torch.testing.assert_close(found, results[0], rtol=0, atol=0)
+        # Parameters can be counted meanwhile: no dictionary grew.
+        assert module._modules.keys() == children.keys()
+
+
+@pytest.mark.parametrize("make", MODULES)
+@pytest.mark.usefixtures("always")
+def test_modules_pickled_before(make: Callable[[], Any]) -> None:
+    """By releases that had no maps by pairs, or kept a place for them elsewhere."""
+    module = make()
+    mv, s = torch.randn(5, 2, 16), torch.randn(5, 2)
+    wanted = module(mv, s)
+    for is_known in (False, True):
+        old = make()
+        for part in old.modules():
+            has_place = "_packed" in {**part.__dict__, **part._modules}
+            part._modules.pop("_packed", None)
+            part.__dict__.pop("_packed", None)
+            if has_place and is_known:
+                part.__dict__["_packed"] = None
+        found = pickle.loads(pickle.dumps(old))
+        found.load_state_dict(module.state_dict())
+        torch.testing.assert_close(found(mv, s), wanted, rtol=0, atol=0)
 
 
 def test_devices_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 __all__ = ["Constants"]
+
+_making = threading.RLock()  # one thread at a time makes what first calls need
 
 
 class Constants(nn.Module):
@@ -57,8 +60,51 @@ class Constants(nn.Module):
         """
         found: Tensor = getattr(self, name)
         if found.is_meta and not like.is_meta:  # a state was assigned
-            found = self._waiting.pop(name).to(like.device)
+            with torch.inference_mode(False):
+                found = self._waiting.pop(name).to(like.device)
             setattr(self, name, found)
+        return found
+
+    def keep_later(self, *names: str) -> None:
+        """Give places to modules of constants that :meth:`made` makes.
+
+        Parameters
+        ----------
+        *names : str
+            Their names; those that are there stay.
+        """
+        for name in names:
+            found = self.__dict__.pop(name, None)  # of a module that was pickled
+            if name not in self._modules:
+                self.register_module(name, found)
+
+    def made(self, name: str, make: Callable[[], nn.Module]) -> Any:
+        """Return a module of constants, made where it is first asked for.
+
+        Parameters
+        ----------
+        name : str
+            As given to :meth:`keep_later`.
+        make : callable
+            Makes it.
+
+        Returns
+        -------
+        torch.nn.Module
+            The one, for all threads and for calls with gradients as well.
+        """
+        found = getattr(self, name)
+        if found is not None:
+            return found
+        if torch.compiler.is_compiling():
+            found = make()
+            setattr(self, name, found)
+            return found
+        with _making, torch.inference_mode(False):
+            found = getattr(self, name)
+            if found is None:
+                found = make()
+                setattr(self, name, found)
         return found
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:

@@ -81,8 +81,12 @@ class Block(Constants):
         )
         self.mlp = FeedForward(mlp, geometry, primitives, is_part=self.is_fused)
         self._matrices = self._arrange() if self.is_fused else None
-        self._packed: Packed | None = None
+        self.keep_later("_packed")
         self.keep("_one", (1.0,))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.keep_later("_packed")
 
     def _weights(self) -> list[Tensor]:
         """Return the weights of all matrices."""
@@ -131,14 +135,13 @@ class Block(Constants):
         """Return all maps by pairs of components, None where they are to be matrices."""
         if self.attention.config.multi_query:
             return None
-        if self._packed is None:
-            sizes = [*self.attention.sizes(), *self.mlp.sizes()]
-            if not packs(rows, *(side for one in sizes for side in (one.x, one.z))):
-                return None
-            self._packed = self._arrange_pairs().to(rows.device)
-        elif not packs(rows, *(side for one in self._packed.sizes for side in (one.x, one.z))):
+        known = self._packed
+        sizes = [*self.attention.sizes(), *self.mlp.sizes()] if known is None else known.sizes
+        if not packs(rows, *(side for one in sizes for side in (one.x, one.z))):
             return None
-        return self._packed(self._weights(), self._gains())
+        packed = self.made("_packed", lambda: self._arrange_pairs().to(rows.device))
+        found: list[Any] = packed(self._weights(), self._gains())
+        return found
 
     def rows(self, rows: Tensor, **options: Any) -> Tensor:
         """Compute packed rows; for blocks that are fused.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ _SCHEMES = {
     "unit_scalar": (0.1, 1.0, 1.0),
     "almost_unit_scalar": (0.5, 1.0, 1.0),
 }
+_MADE_LATER = ("_places", "_packed")
 
 
 def pack(multivectors: Tensor, scalars: Tensor | None) -> Tensor:
@@ -111,8 +112,9 @@ class EquivariantLinear(Constants):
         )
         # Without, the last row of the packed matrix is zero for ever.
         self.has_bias = any(name.endswith("bias") for name, _ in self.named_parameters())
-        self._places = None if is_part else self._make_places()
-        self._packed: Packed | None = None
+        self.keep_later(*_MADE_LATER)
+        if not is_part:
+            self._places = self._make_places()
         # One over the squares of what the maps are multiplied by: integers, which no change of the
         # module's type rounds.
         squares = np.rint(np.abs(geometry.basis).max(axis=(1, 2)) ** -2).astype(np.int64)
@@ -120,6 +122,10 @@ class EquivariantLinear(Constants):
         if self._is_scaled:
             self.keep("_squares", squares)
         self.reset_parameters(initialization)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.keep_later(*_MADE_LATER)
 
     def extra_repr(self) -> str:
         """Return the sizes.
@@ -253,6 +259,10 @@ class EquivariantLinear(Constants):
     def _make_places(self) -> Places:
         return Places(self.labels(), self.n_weight).to(self.weight.device)
 
+    def _make_packed(self) -> Packed:
+        found = Packed([self.labels()], [self.sizes], self.n_weight)
+        return found.to(self.weight.device)
+
     @property
     def n_weight(self) -> int:
         """How many weights there are."""
@@ -276,10 +286,7 @@ class EquivariantLinear(Constants):
         PackedMap
             Its items.
         """
-        if self._packed is None:
-            found = Packed([self.labels()], [self.sizes], self.n_weight)
-            self._packed = found.to(self.weight.device)
-        (one,) = self._packed(self.weights(), [])
+        (one,) = self.made("_packed", self._make_packed)(self.weights(), [])
         return one
 
     def matrix(self) -> Tensor:
@@ -290,9 +297,7 @@ class EquivariantLinear(Constants):
         torch.Tensor, shape (n_in + 1, n_out)
             Its last row is the bias.
         """
-        if self._places is None:
-            self._places = self._make_places()
-        found: Tensor = self._places(self.weights())
+        found: Tensor = self.made("_places", self._make_places)(self.weights())
         return found
 
     def forward(
