@@ -257,6 +257,80 @@ static void scores_and_reports(void **state)
     tess_context_destroy(ctx);
 }
 
+// Each array of N_TIME rows becomes so many times as long.
+static void lengthen(made *m, int64_t times, void **memory)
+{
+    for (int64_t i = 0; i < m->n_array; i++) {
+        tess_format_writer_input *a = &m->arrays[i];
+        memory[i] = NULL;
+        if (a->rank == 0 || a->shape[0] != N_TIME) {
+            continue;
+        }
+        char *rows = malloc(a->data_bytes * (uint64_t)times);
+        assert_non_null(rows);
+        for (int64_t k = 0; k < times; k++) {
+            memcpy(rows + a->data_bytes * (uint64_t)k, a->data, a->data_bytes);
+        }
+        if (a->data == (const void *)m->time) {
+            for (int64_t t = 0; t < N_TIME * times; t++) {
+                ((double *)(void *)rows)[t] = 10 + 0.002 * (double)t;
+            }
+        }
+        memory[i] = rows;
+        a->data = rows;
+        a->data_bytes *= (uint64_t)times;
+        a->shape[0] *= times;
+    }
+}
+
+// Reads of this process so far; -1 where the system does not tell.
+static int64_t n_read(void)
+{
+    long long n = -1;
+    FILE *file = fopen("/proc/self/io", "r");
+    char line[128];
+    while (file && fgets(line, sizeof line, file)) {
+        (void)sscanf(line, "syscr: %lld", &n);
+    }
+    if (file) {
+        fclose(file);
+    }
+    return n;
+}
+
+// Narrow rows are read many at once, by however many threads, and say the same.
+static void narrow_rows_are_read_together(void **state)
+{
+    (void)state;
+    enum { TIMES = 600 };
+    tess_decode_score scores[2];
+    for (int32_t k = 0; k < 2; k++) {
+        tess_context *ctx = unit_context(k == 0 ? 1 : 3, 0);
+        made *m = malloc(sizeof *m);
+        void *memory[N_ARRAY];
+        assert_non_null(m);
+        fill(m, 8, 1);
+        list(m);
+        lengthen(m, TIMES, memory);
+        const char *folder = unit_path("narrow");
+        write_folder(ctx, m, folder);
+        const int64_t before = n_read();
+        assert_ok(tess_decode_score_result(ctx, folder, NULL, &scores[k], sizeof scores[k]));
+        assert_int_equal(scores[k].n_time, N_TIME * TIMES);
+        // 4 MB of posterior: some 32 reads, and those of all else.
+        assert_true(before < 0 || n_read() - before < 500);
+        for (int64_t i = 0; i < m->n_array; i++) {
+            free(memory[i]);
+        }
+        free(m);
+        tess_context_destroy(ctx);
+    }
+    assert_true(scores[0].median_error == scores[1].median_error);
+    assert_true(scores[0].occupancy[1] == scores[1].occupancy[1]);
+    assert_true(scores[0].coverage_50 == scores[1].coverage_50);
+    assert_true(scores[0].coverage_95 == scores[1].coverage_95);
+}
+
 static void other_files_are_refused(void **state)
 {
     (void)state;
@@ -287,6 +361,7 @@ static void other_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(narrow_rows_are_read_together),
         cmocka_unit_test(scores_and_reports),
         cmocka_unit_test(every_row_is_counted),
         cmocka_unit_test(other_files_are_refused),

@@ -14,9 +14,15 @@ static const int64_t MAX_SCORED = INT64_C(1) << 21;
 // Gaps in time are drawn as gaps as long as the axis has no more than this many columns per row.
 static const double MAX_GAP_COLUMNS = 20;
 
-// Rows that are digested and judged before they are added up, and those that a thread takes at
-// once.
-enum { ROWS_AHEAD = 1024, ROWS_AT_ONCE = 8 };
+// Rows that are digested and judged before they are added up: as many as have so many values, in
+// bounds. Of those a thread reads so many bytes at once, and digests so many rows.
+enum {
+    VALUES_AHEAD = 1 << 18,
+    LEAST_AHEAD = 1024,
+    MOST_AHEAD = 8192,
+    BYTES_AT_ONCE = 128 << 10,
+    ROWS_AT_ONCE = 8
+};
 
 // What the pass carries along besides the facts.
 typedef struct passing {
@@ -51,6 +57,24 @@ static bool is_scored(const tess_de_facts *f, int64_t row)
     return row % f->step == 0;
 }
 
+// Rows of the posterior that are read at once, and in how many parts those ahead are.
+static int64_t rows_of_read(const passing *p)
+{
+    const tess_de_view *v = p->facts->view;
+    const int64_t row_bytes = v->n_state_bin * tess_source_get_info(v->posterior)->item_bytes;
+    return row_bytes < BYTES_AT_ONCE ? BYTES_AT_ONCE / row_bytes : 1;
+}
+
+static tess_status read_rows(void *self, int64_t part, int32_t worker)
+{
+    (void)worker;
+    const passing *p = self;
+    const int64_t rows = rows_of_read(p);
+    const int64_t first = part * rows;
+    const int64_t left = p->n_ahead - first;
+    return tess_de_block_widen(p->block, p->ahead + first, left < rows ? left : rows);
+}
+
 // What rows say each by itself: by as many threads as there are.
 static tess_status digest_rows(void *self, int64_t part, int32_t worker)
 {
@@ -60,7 +84,6 @@ static tess_status digest_rows(void *self, int64_t part, int32_t worker)
     const int64_t end = first + ROWS_AT_ONCE < p->n_ahead ? first + ROWS_AT_ONCE : p->n_ahead;
     tess_de_digest digest = p->digest; // with room of its own
     digest.line = p->lines + worker * p->digest.most_lines;
-    TESS_TRY(tess_de_block_widen(p->block, p->ahead + first, end - first));
     for (int64_t i = first; i < end; i++) {
         digest.place = p->places + i * v->n_place;
         tess_de_digest_row(&digest, p->block, p->ahead + i, &p->rows[i]);
@@ -126,6 +149,9 @@ static tess_status see_block(passing *p, tess_de_facts *f)
     for (p->ahead = 0; p->ahead < n_row; p->ahead += p->n_ahead) {
         const int64_t left = n_row - p->ahead;
         p->n_ahead = left < p->capacity ? left : p->capacity;
+        const int64_t rows = rows_of_read(p);
+        TESS_TRY(
+            tess_parallel_for(f->view->ctx->pool, (p->n_ahead + rows - 1) / rows, read_rows, p));
         TESS_TRY(tess_parallel_for(f->view->ctx->pool,
                                    (p->n_ahead + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, digest_rows, p));
         for (int64_t i = 0; i < p->n_ahead; i++) {
@@ -208,7 +234,11 @@ static tess_status take_rows(passing *p, const tess_de_facts *f)
 {
     tess_blocks *memory = &p->digest.memory;
     const int64_t capacity = p->blocks[0].capacity;
-    const int64_t n = capacity < ROWS_AHEAD ? capacity : ROWS_AHEAD;
+    const int64_t wanted = VALUES_AHEAD / f->view->n_state_bin;
+    const int64_t ahead = wanted < LEAST_AHEAD  ? LEAST_AHEAD
+                          : wanted > MOST_AHEAD ? MOST_AHEAD
+                                                : wanted;
+    const int64_t n = capacity < ahead ? capacity : ahead;
     p->facts = f;
     p->capacity = n;
     p->rows = tess_blocks_alloc(memory, n, sizeof *p->rows, MEMORY);
