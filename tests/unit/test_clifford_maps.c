@@ -282,8 +282,52 @@ static void complaints(void **state)
     tess_context_destroy(ctx);
 }
 
+static void complaints_of_arrays(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const tess_clifford_maps maps = {
+        .struct_size = sizeof maps, .x = {2, 1, 1}, .z = {1, 3, 1}, .has_bias = 1};
+    int64_t n = 0;
+    uint64_t bytes = 1;
+    assert_ok(tess_clifford_maps_items(&maps, &n));
+    tess_array items;
+    assert_ok(tess_array_init(&items, &items_room, TESS_F32, 1, &n));
+    tess_array x = rows_of(&x_room, TESS_F32, 4, 33, 0);
+    tess_array z = rows_of(&z_room, TESS_F32, 4, 19, 0);
+    const tess_clifford_maps same = {.struct_size = sizeof same, .x = {2, 1, 1}, .z = {2, 1, 1}};
+    int64_t n_same = 0;
+    assert_ok(tess_clifford_maps_items(&same, &n_same));
+    tess_array square, g_items = items;
+    assert_ok(tess_array_init(&square, &items_room, TESS_F32, 1, &n_same));
+    g_items.data = &g_room;
+    assert_fails(tess_clifford_maps_forward(ctx, &same, &x, &square, &x, NULL), TESS_E_ARGUMENT,
+                 "overlaps");
+    assert_fails(tess_clifford_maps_backward(ctx, &same, &x, &square, &x, &x, NULL, NULL),
+                 TESS_E_ARGUMENT, "overlaps");
+    assert_fails(tess_clifford_maps_backward(ctx, &maps, &x, &items, &z, NULL, &items, NULL),
+                 TESS_E_ARGUMENT, "overlaps");
+    assert_fails(tess_clifford_maps_backward(ctx, &maps, &x, &items, &z, &x, &g_items, NULL),
+                 TESS_E_ARGUMENT, "overlaps");
+    tess_array fewer = x, fewer_z = z;
+    fewer.shape[0] = fewer_z.shape[0] = -4;
+    assert_fails(tess_clifford_maps_forward(ctx, &maps, &fewer, &items, &fewer_z, NULL),
+                 TESS_E_SHAPE, "x: axis 0 is -4 long");
+    assert_fails(tess_clifford_maps_workspace(ctx, &maps, &fewer, &bytes), TESS_E_SHAPE, "-4");
+    tess_array empty = x, empty_z = z;
+    empty.shape[0] = empty_z.shape[0] = 0;
+    empty.stride[1] = empty_z.stride[1] = 7;
+    assert_ok(tess_clifford_maps_forward(ctx, &maps, &empty, &items, &empty_z, NULL));
+    tess_array elsewhere = x;
+    elsewhere.space = 9;
+    assert_fails(tess_clifford_maps_forward(ctx, &maps, &elsewhere, &items, &z, NULL), TESS_E_SPACE,
+                 "memory space 9");
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_map), cmocka_unit_test(complaints)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_map), cmocka_unit_test(complaints),
+                                       cmocka_unit_test(complaints_of_arrays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

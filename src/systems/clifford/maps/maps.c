@@ -83,7 +83,21 @@ static tess_status check_array(const char *name, const char *which, const tess_a
         TESS_FAIL(TESS_E_SHAPE, "%s: %s: expected %s, got %d axes", name, which,
                   rank == 2 ? "(row, feature)" : "(item)", a->rank);
     }
-    if (tess_array_items(a) > 0 && !a->data) {
+    if (a->space != TESS_SPACE_HOST && a->space != TESS_SPACE_PINNED &&
+        a->space != TESS_SPACE_DEVICE) {
+        TESS_FAIL(TESS_E_SPACE, "%s: %s: memory space %d; expected host, pinned or device memory",
+                  name, which, (int)a->space);
+    }
+    for (int i = 0; i < rank; i++) {
+        if (a->shape[i] < 0) {
+            TESS_FAIL(TESS_E_SHAPE, "%s: %s: axis %d is %lld long; expected 0 or more", name, which,
+                      i, (long long)a->shape[i]);
+        }
+    }
+    if (tess_array_items(a) == 0) {
+        return TESS_OK; // with any strides
+    }
+    if (!a->data) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: %s: data is NULL", name, which);
     }
     if (a->shape[rank - 1] > 1 && a->stride[rank - 1] != 1) {
@@ -118,9 +132,10 @@ static tess_status check_items(const char *name, const char *which, const tess_a
     return TESS_OK;
 }
 
-// All in host memory, or all on the context's device; what is written overlaps nothing.
+// All in host memory, or all on the context's device. Results, those behind the first n_in, overlap
+// nothing else, be it that one array was given twice.
 static tess_status check_places(tess_context *ctx, const char *name, const tess_array *const *all,
-                                int n, const tess_array *written)
+                                int n_in, int n)
 {
     const tess_array *x = all[0];
     const bool on_device = x->space == TESS_SPACE_DEVICE;
@@ -136,9 +151,13 @@ static tess_status check_places(tess_context *ctx, const char *name, const tess_
         if ((a->space == TESS_SPACE_DEVICE) != on_device || (on_device && a->device != x->device)) {
             TESS_FAIL(TESS_E_SPACE, "%s: all arrays of a call must be together with x", name);
         }
-        if (a != written && tess_array_items(a) > 0 && tess_array_items(written) > 0 &&
-            tess_cl_overlaps(written, a)) {
-            TESS_FAIL(TESS_E_ARGUMENT, "%s: a result overlaps another array in memory", name);
+        for (int result = n_in; result < n; result++) {
+            if (result != i && tess_cl_overlaps(all[result], a)) {
+                TESS_FAIL(TESS_E_ARGUMENT,
+                          "%s: a result overlaps another array in memory; it needs memory of its "
+                          "own",
+                          name);
+            }
         }
     }
     return TESS_OK;
@@ -246,7 +265,7 @@ tess_status tess_clifford_maps_workspace(tess_context *ctx, const tess_clifford_
         TESS_FAIL(TESS_E_ARGUMENT, "%s: bytes must not be NULL", name);
     }
     *bytes = 0;
-    TESS_TRY(check_places(ctx, name, &x, 1, x));
+    TESS_TRY(check_places(ctx, name, &x, 1, 1));
     if (x->space == TESS_SPACE_DEVICE) {
         const tess_array none = {.shape = {x->shape[0]}};
         const tess_stage_clifford_maps stage = stage_of(&maps, x, &none, &none, TESS_CL_MAPS_ITEMS);
@@ -265,7 +284,7 @@ tess_status tess_clifford_maps_forward(tess_context *ctx, const tess_clifford_ma
     TESS_TRY(begin(ctx, name, given, x, &maps));
     TESS_TRY(check_items(name, "items", items, x, &maps));
     TESS_TRY(check_rows(name, "z", z, x, &maps.z));
-    TESS_TRY(check_places(ctx, name, (const tess_array *const[]){x, items, z}, 3, z));
+    TESS_TRY(check_places(ctx, name, (const tess_array *const[]){x, items, z}, 2, 3));
     tess_stage_clifford_maps stage = stage_of(&maps, x, items, z, TESS_CL_MAPS_FORWARD);
     return run(ctx, name, &stage, x, call);
 }
@@ -281,16 +300,17 @@ tess_status tess_clifford_maps_backward(tess_context *ctx, const tess_clifford_m
     TESS_TRY(begin(ctx, name, given, x, &maps));
     TESS_TRY(check_items(name, "items", items, x, &maps));
     TESS_TRY(check_rows(name, "grad_z", grad_z, x, &maps.z));
-    const tess_array *const in[] = {x, items, grad_z, grad_x ? grad_x : x,
-                                    grad_items ? grad_items : x};
+    const tess_array *all[5] = {x, items, grad_z};
+    int n = 3;
     if (grad_x) {
         TESS_TRY(check_rows(name, "grad_x", grad_x, x, &maps.x));
-        TESS_TRY(check_places(ctx, name, in, 5, grad_x));
+        all[n++] = grad_x;
     }
     if (grad_items) {
         TESS_TRY(check_items(name, "grad_items", grad_items, x, &maps));
-        TESS_TRY(check_places(ctx, name, in, 5, grad_items));
+        all[n++] = grad_items;
     }
+    TESS_TRY(check_places(ctx, name, all, 3, n));
     tess_status status = TESS_OK;
     if (grad_x) {
         tess_stage_clifford_maps stage = stage_of(&maps, grad_x, items, grad_z, TESS_CL_MAPS_ROWS);
