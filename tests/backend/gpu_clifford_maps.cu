@@ -243,6 +243,36 @@ double check_pass(const problem &m, const std::vector<entry> &all, int pass, boo
     return compare(found, wanted, is_written);
 }
 
+// Whether gradients of a bias that a map does not have are 0, and added to what is there, where
+// that of z holds NaN.
+bool check_no_bias()
+{
+    problem m({70, 8, 4, 8, 4, 1, 1, false, false});
+    for (float &v : m.z.host) {
+        v = NAN;
+    }
+    m.z.upload();
+    bool ok = true;
+    for (int adds = 0; adds < 2; adds++) {
+        buffer to(size_t(m.n_item), 0.5f);
+        tess_stage_clifford_maps a = m.stage(TESS_CL_MAPS_ITEMS, m.x.device, m.z.device, to.device);
+        a.adds = adds;
+        buffer scratch(clifford_maps::sums_scratch_bytes(a) / 4);
+        a.scratch = scratch.device;
+        launch(a, false);
+        const std::vector<float> found = to.read();
+        std::vector<char> is_bias(found.size(), 0);
+        for (const entry &e : entries(m.p)) {
+            is_bias[size_t(e.item)] = e.in == width(m.p.c, m.p.s);
+        }
+        for (size_t i = 0; i < found.size(); i++) {
+            ok = ok && (is_bias[i] ? found[i] == (adds ? 0.5f : 0.0f) : std::isnan(found[i]));
+        }
+    }
+    printf("%s no bias\n", ok ? "ok    " : "FAILED");
+    return ok;
+}
+
 // is_brief: few rows and columns, for a sanitizer.
 int check(bool is_brief)
 {
@@ -274,6 +304,7 @@ int check(bool is_brief)
             }
         }
     }
+    n_failed += !check_no_bias();
     printf("%d failed\n", n_failed);
     return n_failed > 0;
 }

@@ -353,6 +353,14 @@ __global__ void __launch_bounds__(n_thread) edges_kernel(const __grid_constant__
 #endif
 }
 
+// Whether an item is of the lines of the bias.
+__device__ __forceinline__ bool is_bias(const sums_args &a, int64_t i)
+{
+    return (i < a.parts.to_scalars &&
+            i >= a.parts.to_pair + int64_t(a.x.n_scalar) * 2 * a.z.n_channel) ||
+           i >= a.parts.scalars + int64_t(a.x.n_scalar) * a.z.n_scalar;
+}
+
 __global__ void __launch_bounds__(n_thread) add_kernel(const __grid_constant__ sums_args a)
 {
     const int64_t i = int64_t(blockIdx.x) * n_thread + threadIdx.x;
@@ -367,6 +375,9 @@ __global__ void __launch_bounds__(n_thread) add_kernel(const __grid_constant__ s
 #pragma unroll 8
     for (int part = 0; part < n_part; part++) {
         sum += from[part * pitch];
+    }
+    if (!a.has_bias && is_bias(a, i)) {
+        sum = 0.0f; // of zero times a gradient, which may be no number
     }
     a.items[i] = a.adds ? a.items[i] + sum : sum;
 }
