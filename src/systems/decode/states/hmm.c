@@ -143,6 +143,25 @@ static void place_cells(tess_de_hmm *hmm, int64_t first, tess_hmm_model *m)
     m->n_scratch = at;
 }
 
+// Products of a movement for each number that they end as, from which on it pays to keep that.
+static const int64_t PRODUCTS_TO_KEEP = 32;
+
+static int64_t count_forecast(const tess_hmm_model *m)
+{
+    int64_t products = 0;
+    for (int32_t k = 0; k < m->n_operator; k++) {
+        const tess_hmm_operator *op = &m->forward[k];
+        for (int32_t p = 0; p < op->n_pass; p++) {
+            for (int64_t i = 0; i < op->pass[p].n_tile; i++) {
+                const tess_tile_sum *tile = &op->pass[p].tiles[i];
+                products += (int64_t)tile->n_term * tile->n_row * tile->n;
+            }
+        }
+    }
+    return products >= PRODUCTS_TO_KEEP * tess_hmm_forecast_bins(m) ? tess_hmm_forecast_width(m)
+                                                                    : 0;
+}
+
 static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
                                     const tess_de_hmm_desc *desc)
 {
@@ -185,6 +204,7 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
     hmm->plain = hmm->model;
     place_cells(hmm, 0, &hmm->model);
     place_cells(hmm, n_pair, &hmm->plain);
+    hmm->n_forecast = count_forecast(&hmm->model);
     return TESS_OK;
 }
 
@@ -276,24 +296,9 @@ size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm)
            sizeof(double);
 }
 
-// Products of a movement for each number that they end as, from which on it pays to keep that.
-static const int64_t PRODUCTS_TO_KEEP = 32;
-
 int64_t tess_de_hmm_forecast_items(const tess_de_hmm *hmm)
 {
-    const tess_hmm_model *m = &hmm->model;
-    int64_t products = 0;
-    for (int32_t k = 0; k < m->n_operator; k++) {
-        const tess_hmm_operator *op = &m->forward[k];
-        for (int32_t p = 0; p < op->n_pass; p++) {
-            for (int64_t i = 0; i < op->pass[p].n_tile; i++) {
-                const tess_tile_sum *tile = &op->pass[p].tiles[i];
-                products += (int64_t)tile->n_term * tile->n_row * tile->n;
-            }
-        }
-    }
-    return products >= PRODUCTS_TO_KEEP * tess_hmm_forecast_bins(m) ? tess_hmm_forecast_width(m)
-                                                                    : 0;
+    return hmm->n_forecast;
 }
 
 static double *forecasts_of(const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk, int64_t row)

@@ -14,6 +14,7 @@ struct tess_de_hmm {
     int is_exact;
     tess_hmm_model model; // what the CPU steps with; points to what follows
     tess_hmm_model plain; // every movement bin by bin: of paths, and of other devices
+    int64_t n_forecast;   // tess_de_hmm_forecast_items()
     int64_t *first;
     int64_t *ll_first;
     int32_t *link;
