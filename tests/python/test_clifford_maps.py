@@ -317,6 +317,32 @@ def test_linear_layers_on_a_gpu(sizes: tuple[int, int, int, int], geometry: Geom
     _same(found, _all_of(layer.double(), [t.double() for t in inputs]), 2e-3)
 
 
+def _misaligned(t: Any) -> Any:
+    """Return the same numbers, four bytes behind where memory begins."""
+    room = t.new_empty(t.numel() + 1)
+    return room[1:].copy_(t.flatten()).view(t.shape)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=on_gpu)])
+def test_slices_that_begin_anywhere(device: str) -> None:
+    """Rows, items and gradients need not be aligned to what kernels read at a time."""
+    torch.manual_seed(9)
+    native.build()
+    row = _packed.Row(4, 4)
+    sizes = _packed.Sizes(row, row, is_null=True, has_bias=True)
+    n_item = len(_packed._order(sizes))
+    results = []
+    for place in (lambda t: t, _misaligned):
+        torch.manual_seed(10)
+        rows = place(torch.randn(7, row.width, device=device)).requires_grad_()
+        items = place(torch.randn(n_item, device=device)).requires_grad_()
+        grad = place(torch.randn(7, row.width, device=device))
+        z = _packed.times_packed(rows, _packed.PackedMap(items, sizes))
+        results.append([z, *torch.autograd.grad(z, (rows, items), grad)])
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
 @on_gpu
 def test_a_network_of_gatr_trains_by_them() -> None:
     torch.manual_seed(8)

@@ -3,6 +3,8 @@
 //
 // rows: (row, feature), contiguous; items: (n), as the library orders them.
 
+constexpr uintptr_t MAP_ALIGN = 16;
+
 // What a map is: channels, scalars and groups of either side.
 struct MapSizes {
     std::array<int64_t, 3> x;
@@ -14,6 +16,16 @@ struct MapSizes {
 int64_t width_of(const std::array<int64_t, 3> &row)
 {
     return 16 * row[0] + row[1];
+}
+
+// The same numbers, one behind the other, where maps on a GPU read words of 16 bytes: a slice of
+// other memory may begin anywhere.
+Tensor aligned(const Tensor &t)
+{
+    const Tensor dense = t.contiguous();
+    const bool fits =
+        !dense.is_cuda() || reinterpret_cast<uintptr_t>(dense.data_ptr()) % MAP_ALIGN == 0;
+    return fits ? dense : dense.clone();
 }
 
 clifford_native_maps begin_map(const MapSizes &sizes, const Tensor &rows, const Tensor &items,
@@ -46,8 +58,11 @@ void run_map(const clifford_native_maps &m)
     }
 }
 
-void map_into(const MapSizes &sizes, const Tensor &z, const Tensor &rows, const Tensor &items)
+void map_into(const MapSizes &sizes, const Tensor &z, const Tensor &given_rows,
+              const Tensor &given_items)
 {
+    const Tensor rows = aligned(given_rows);
+    const Tensor items = aligned(given_items);
     Tensor workspace;
     clifford_native_maps m = begin_map(sizes, rows, items, z, workspace);
     m.is_forward = 1;
@@ -62,9 +77,12 @@ Tensor map_rows(const MapSizes &sizes, const Tensor &rows, const Tensor &items)
 }
 
 // Gradients of rows and of items where these are given; the latter are added to what is there.
-void map_backward(const MapSizes &sizes, const Tensor &rows, const Tensor &items, const Tensor &gz,
-                  const Tensor *g_rows, const Tensor *g_items, bool adds)
+void map_backward(const MapSizes &sizes, const Tensor &given_rows, const Tensor &given_items,
+                  const Tensor &given_gz, const Tensor *g_rows, const Tensor *g_items, bool adds)
 {
+    const Tensor rows = aligned(given_rows);
+    const Tensor items = aligned(given_items);
+    const Tensor gz = aligned(given_gz);
     Tensor workspace;
     clifford_native_maps m = begin_map(sizes, rows, items, gz, workspace);
     m.x_grad = g_rows ? g_rows->data_ptr() : nullptr;
@@ -99,7 +117,6 @@ variable_list map_gradients(const Numbers &numbers, const variable_list &tensors
                            Py_BuildValue("(NNNN)", wrap(rows), wrap(items), wrap(grad), sizes), 2);
     }
     const c10::DeviceGuard guard(rows.device());
-    const Tensor gz = grad.contiguous();
     variable_list found(2);
     if (wanted & 1) {
         found[0] = at::empty_like(rows);
@@ -107,7 +124,7 @@ variable_list map_gradients(const Numbers &numbers, const variable_list &tensors
     if (wanted & 2) {
         found[1] = at::empty_like(items);
     }
-    map_backward(map_sizes_of(numbers), rows, items, gz, wanted & 1 ? &found[0] : nullptr,
+    map_backward(map_sizes_of(numbers), rows, items, grad, wanted & 1 ? &found[0] : nullptr,
                  wanted & 2 ? &found[1] : nullptr, false);
     return found;
 }

@@ -370,7 +370,8 @@ variable_list rows_gradients(const Numbers &numbers, const variable_list &tensor
     if (!is_everyday) {
         return rows_by_python(n, inputs, grad, wanted);
     }
-    const Tensor gz = grad.contiguous();
+    const c10::DeviceGuard guard(inputs[0].device());
+    const Tensor gz = aligned(grad);
     if (is_norm) {
         return {norm_back(inputs[0], gz, n.c, *n.geometry)};
     }
@@ -381,7 +382,8 @@ variable_list rows_gradients(const Numbers &numbers, const variable_list &tensor
 Tensor rows_node(bool is_norm, const Sizes &n, const variable_list &in)
 {
     const auto compute = [&]() -> std::array<Tensor, 2> {
-        at::AutoDispatchBelowADInplaceOrView guard;
+        at::AutoDispatchBelowADInplaceOrView below;
+        const c10::DeviceGuard guard(in[0].device());
         if (is_norm) {
             return {norm(in[0], n.c, *n.geometry), Tensor()};
         }
