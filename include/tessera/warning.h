@@ -68,8 +68,9 @@ TESS_BEGIN_DECLS
     X(TESS_W_AUTOREJECT_CHANNELS, "autoreject.channels-left-out",                                  \
       "channels of another sampling rate were left out", "resample them before")                   \
     X(TESS_W_AUTOREJECT_TABLE, "autoreject.table",                                                 \
-      "rows of channels.tsv name channels that the recording has not, or some have no row",        \
-      "correct the names, add or remove rows: what they say of these was not taken")               \
+      "channels.tsv names channels that the recording has not, has no row of some, or says a "     \
+      "type or status in a word that means nothing",                                               \
+      "correct its names, rows and words: what they say of these channels was not taken")          \
     X(TESS_W_AUTOREJECT_PROJECTORS, "autoreject.projectors",                                       \
       "projectors of the file are not applied to the samples", "apply them in MNE first")          \
     X(TESS_W_DECODE_FLOOR, "decode.floor",                                                         \

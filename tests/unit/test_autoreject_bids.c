@@ -92,6 +92,110 @@ static void what_is_lost_is_told(void **state)
     tess_context_destroy(ctx);
 }
 
+// Opens a tree's recording with a channels.tsv; the caller closes it.
+static const char *notes_with(tess_context *ctx, const char *table,
+                              const tess_autoreject_epochs_config *config,
+                              tess_autoreject_epochs **epochs)
+{
+    const char *path = unit_path("sub-01_task-rest_run-2_eeg.edf");
+    unit_write_file(unit_path("sub-01_task-rest_run-2_channels.tsv"), table, strlen(table));
+    assert_ok(tess_autoreject_epochs_open(ctx, path, config, epochs));
+    return tess_autoreject_epochs_get_info(*epochs)->notes;
+}
+
+static int n_found(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+// A table's gaps are told once for a channel, and only where nobody else fills them.
+static void gaps_of_tables_are_told_where_they_matter(void **state)
+{
+    (void)state;
+    static const char table[] = "name\ttype\tstatus\nFp1\tEGG\tgood\nFp1\tEGG\tn/a\n"
+                                "Cz\tEEG\tbadd\nCz\tEEG\tbadd\nOther\tEEG\tgood\n";
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_autoreject_epochs_config config;
+    size_t n = 0;
+    char *bytes = unit_read_file(make_tree("onset\tduration\ttrial_type\n0.5\t0\tgo\n"), &n);
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.window = 0.2;
+    config.keep_annotated = 1;
+    const char *notes = notes_with(ctx, table, &config, &epochs);
+    assert_contains(notes, "of channels that are taken as the file has them: Fp1 [");
+    assert_contains(notes, "status is none of good, bad and n/a, of channels that are marked as "
+                           "the file has them: Cz [autoreject.table]");
+    assert_contains(notes, "which are taken as the file has them: Oz");
+    assert_int_equal(n_found(notes, "[autoreject.table]"), 4);
+    assert_contains(notes, "1 events taken as annotations, no epoch is cut around them");
+    tess_autoreject_epochs_close(epochs);
+    config.types = "eeg=Fp1;misc=Oz";
+    config.bads = "Cz";
+    notes = notes_with(ctx, table, &config, &epochs);
+    assert_int_equal(n_found(notes, "[autoreject.table]"), 1); // of Other
+    tess_autoreject_epochs_close(epochs);
+    // What is left out of a fit anyway, and electrodes that are in it.
+    config.types = NULL;
+    config.bads = "Oz";
+    memcpy(bytes + 256, "SEEG A1         ", 16);
+    unit_write_file(unit_path("sub-01_task-rest_run-2_eeg.edf"), bytes, n);
+    free(bytes);
+    notes = notes_with(ctx, "name\ttype\tstatus\nCz\tEGG\tbad\n", &config, &epochs);
+    assert_int_equal(n_found(notes, "[autoreject.table]"), 1);
+    assert_contains(notes, "which are taken as the file has them: A1 [");
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+// All that BIDS has but what the other tests hold.
+static void types_of_bids_are_known(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"PD",
+                                        "MEGOTHER",
+                                        "MEGREFGRADPLANAR",
+                                        "NIRSCWAMPLITUDE",
+                                        "NIRSCWFLUORESCENSEAMPLITUDE",
+                                        "NIRSCWOPTICALDENSITY",
+                                        "NIRSCWHBO",
+                                        "NIRSCWHBR",
+                                        "NIRSCWMU",
+                                        "LATENCY",
+                                        "ORNT",
+                                        "GYRO",
+                                        "MAGN",
+                                        "JNTANG",
+                                        "ACCEL",
+                                        "ANGACCEL",
+                                        "POS",
+                                        "VEL",
+                                        "temperature",
+                                        "chpi",
+                                        "syst",
+                                        "ias",
+                                        "exci"};
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs_config config;
+    make_tree("onset\tduration\ttrial_type\n0.5\t0\tgo\n");
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.window = 0.2;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        char table[128];
+        tess_autoreject_epochs *epochs = NULL;
+        snprintf(table, sizeof table, "name\ttype\nFp1\t%s\nCz\tEEG\nOz\tEEG\n", words[i]);
+        const char *notes = notes_with(ctx, table, &config, &epochs);
+        assert_null(strstr(notes, "not known"));
+        assert_contains(notes, "1 types and 0 bad channels taken");
+        tess_autoreject_epochs_close(epochs);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void wrong_sidecars_are_explained(void **state)
 {
     (void)state;
@@ -194,6 +298,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sidecars_are_honoured),
         cmocka_unit_test(what_is_lost_is_told),
+        cmocka_unit_test(gaps_of_tables_are_told_where_they_matter),
+        cmocka_unit_test(types_of_bids_are_known),
         cmocka_unit_test(wrong_sidecars_are_explained),
         cmocka_unit_test(every_format_is_recognised),
         cmocka_unit_test(lack_of_memory_is_survived),

@@ -35,6 +35,11 @@ bool tess_ar_type_is_predictable(int32_t type)
            type == TESS_AUTOREJECT_GRAD;
 }
 
+bool tess_ar_type_is_solvable(int32_t type)
+{
+    return type >= 0 && type < TESS_AUTOREJECT_N_SOLVABLE;
+}
+
 void tess_ar_names_add(tess_ar_names *names, const char *name)
 {
     static const char more[] = " ...";

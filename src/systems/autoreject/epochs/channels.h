@@ -7,6 +7,9 @@
 // True for types whose channels can be predicted from each other.
 bool tess_ar_type_is_predictable(int32_t type);
 
+// True for types that autoreject works on, which are picked where nobody picks.
+bool tess_ar_type_is_solvable(int32_t type);
+
 // Names for a note, as many as fit: one note for all of them.
 typedef struct tess_ar_names {
     int64_t n;

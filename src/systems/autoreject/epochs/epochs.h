@@ -22,6 +22,15 @@ typedef struct tess_ar_reader {
     bool is_concurrent; // threads may read at the same time
 } tess_ar_reader;
 
+// What is known of a channel from channels.tsv, or better from the caller.
+enum {
+    TESS_AR_KNOWN_ROW = 1,
+    TESS_AR_KNOWN_TYPE = 2,
+    TESS_AR_KNOWN_STATUS = 4,
+    TESS_AR_KNOWN_ODD_TYPE = 8, // a word that means nothing
+    TESS_AR_KNOWN_ODD_STATUS = 16,
+};
+
 struct tess_autoreject_epochs {
     tess_context *ctx;
     tess_autoreject_epochs_info info;
@@ -36,7 +45,9 @@ struct tess_autoreject_epochs {
     int64_t n_left_out;
     struct tess_ar_peaks *peaks;     // peaks.c; NULL: none are known
     const char *const *former_names; // [n_chan] of an array that a montage named; NULL: as read
-    const char *told;                // lines of info.notes that a study repeats; NULL: none
+    const char *table;               // channels.tsv of the recording; NULL: none
+    uint8_t *known;   // [n_chan] what it and the caller say of each, TESS_AR_KNOWN_; NULL: no table
+    const char *told; // lines of info.notes that a study repeats; NULL: none
 };
 
 // Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.

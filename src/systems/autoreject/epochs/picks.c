@@ -1,5 +1,6 @@
 // Which channels: picks by name and type, their groups, and whether they have positions.
 #include "base/status.h"
+#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/epochs/epochs.h"
 
 #include <math.h>
@@ -24,11 +25,6 @@ static void list_name(name_list *list, const char *name)
         list->used = room;
     }
     list->n++;
-}
-
-static bool is_solvable(int32_t type)
-{
-    return type >= 0 && type < TESS_AUTOREJECT_N_SOLVABLE;
 }
 
 // What a word other than a channel name stands for, as bits of types; 0: nothing.
@@ -159,7 +155,7 @@ static tess_status check_types(const tess_autoreject_sensors *sensors, const int
     name_list names = {.text = ""};
     for (int64_t i = 0; i < n_pick; i++) {
         const tess_autoreject_channel *channel = &sensors->channels[picks[i]];
-        if (!is_solvable(channel->type)) {
+        if (!tess_ar_type_is_solvable(channel->type)) {
             char name[96];
             snprintf(name, sizeof name, "%.60s (%s)", channel->name,
                      tess_autoreject_type_name(channel->type));

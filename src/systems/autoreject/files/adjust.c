@@ -47,6 +47,15 @@ static tess_autoreject_channel *take_channel(const tess_autoreject_epochs *epoch
                                           : take_named(epochs, true, text, separators, n_taken);
 }
 
+// What a table left open of a channel, the caller has answered.
+static void answer(const tess_autoreject_epochs *epochs, const tess_autoreject_channel *channel,
+                   int what)
+{
+    if (epochs->known) {
+        epochs->known[channel - epochs->sensors.channels] |= (uint8_t)what;
+    }
+}
+
 static tess_status no_channel(const tess_autoreject_epochs *epochs, const char *argument,
                               const char *text, const char *separators)
 {
@@ -96,7 +105,10 @@ tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epoch
                 if (taken == 0) {
                     return no_channel(epochs, "types", at, ",;");
                 }
-            } else if (channel->type != type) {
+            } else {
+                answer(epochs, channel, TESS_AR_KNOWN_ROW | TESS_AR_KNOWN_TYPE);
+            }
+            if (channel && channel->type != type) {
                 int32_t kind;
                 int32_t unit;
                 tess_ar_fif_of_type(type, &kind, &unit, &channel->coil_type);
@@ -118,6 +130,7 @@ tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs)
             return no_channel(epochs, "bads", at, ",");
         }
         channel->is_bad = 1;
+        answer(epochs, channel, TESS_AR_KNOWN_STATUS);
         at += taken;
     }
     return TESS_OK;

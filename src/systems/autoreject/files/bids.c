@@ -76,20 +76,30 @@ static tess_autoreject_channel *channel_named(tess_autoreject_channel *channels,
     return NULL;
 }
 
-static void take_channel(const table *t, tess_autoreject_channel *channel, int64_t *n_type,
-                         int64_t *n_bad)
+static void take_channel(const table *t, tess_autoreject_channel *channel, uint8_t *known,
+                         int64_t *n_type, int64_t *n_bad)
 {
+    const char *status = cell(t, 2);
     const int32_t type = tess_ar_type_by_word(cell(t, 1));
-    if (type >= 0 && type != channel->type) {
+    int found = TESS_AR_KNOWN_ROW;
+    if (type >= 0) {
+        *n_type += type != channel->type;
         channel->type = type;
-        ++*n_type;
+        found |= TESS_AR_KNOWN_TYPE;
+    } else if (cell(t, 1)[0]) {
+        found |= TESS_AR_KNOWN_ODD_TYPE;
     }
-    if (strcasecmp(cell(t, 2), "bad") == 0) {
+    if (strcasecmp(status, "bad") == 0) {
         channel->is_bad = 1;
+        found |= TESS_AR_KNOWN_STATUS;
         ++*n_bad;
-    } else if (strcasecmp(cell(t, 2), "good") == 0) {
+    } else if (strcasecmp(status, "good") == 0) {
         channel->is_bad = 0; // the table is the later word
+        found |= TESS_AR_KNOWN_STATUS;
+    } else if (status[0]) {
+        found |= TESS_AR_KNOWN_ODD_STATUS;
     }
+    *known |= (uint8_t)found;
 }
 
 // One that the file has and that could not be taken along.
@@ -102,24 +112,6 @@ static bool is_left_out(const tess_autoreject_epochs *epochs, const char *name)
     return is_there;
 }
 
-// Channels that a fit takes and that the table says nothing of.
-static void warn_of_rowless(const char *path, tess_autoreject_epochs *epochs,
-                            const tess_autoreject_sensors *sensors, const bool *has_row)
-{
-    tess_ar_names rowless = {0};
-    for (int64_t c = 0; c < sensors->n_chan; c++) {
-        if (!has_row[c] && tess_ar_type_is_predictable(sensors->channels[c].type)) {
-            tess_ar_names_add(&rowless, sensors->channels[c].name);
-        }
-    }
-    if (rowless.n > 0) {
-        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
-                            "%s: no rows of channels that the recording has, which are taken as "
-                            "the file has them: %s",
-                            path, rowless.text);
-    }
-}
-
 // continuous NULL: the file holds epochs.
 static tess_status read_channels(tess_context *ctx, const char *path,
                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
@@ -129,14 +121,14 @@ static tess_status read_channels(tess_context *ctx, const char *path,
     const bool takes_units = continuous && continuous->take_unit;
     const size_t bytes = (size_t)sensors->n_chan * sizeof(tess_autoreject_channel);
     tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
-    bool *has_row = tess_ar_epochs_alloc(epochs, (size_t)sensors->n_chan);
+    uint8_t *known = tess_ar_epochs_alloc(epochs, (size_t)sensors->n_chan);
     tess_ar_names unknown = {0};
-    tess_ar_names odd = {0};
     table t;
     int64_t n_type = 0;
     int64_t n_bad = 0;
     int64_t n_unit = 0;
-    if (!channels || !has_row) {
+    epochs->table = tess_ar_epochs_text(epochs, path);
+    if (!channels || !known || !epochs->table) {
         return TESS_E_MEMORY;
     }
     memcpy(channels, sensors->channels, bytes);
@@ -145,12 +137,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
         const char *name = cell(&t, 0);
         tess_autoreject_channel *channel = channel_named(channels, sensors->n_chan, name);
         if (channel) {
-            take_channel(&t, channel, &n_type, &n_bad);
-            has_row[channel - channels] = true;
-            if (cell(&t, 1)[0] && tess_ar_type_by_word(cell(&t, 1)) < 0 &&
-                tess_ar_type_is_predictable(channel->type)) {
-                tess_ar_names_add(&odd, channel->name);
-            }
+            take_channel(&t, channel, &known[channel - channels], &n_type, &n_bad);
             n_unit += takes_units &&
                       continuous->take_unit(continuous->impl, channel - channels, cell(&t, 3));
         } else if (name[0] && !is_left_out(epochs, name)) {
@@ -158,6 +145,7 @@ static tess_status read_channels(tess_context *ctx, const char *path,
         }
     }
     sensors->channels = channels;
+    epochs->known = known;
     tess_ar_epochs_note(epochs, "%s: %" PRId64 " types and %" PRId64 " bad channels taken", path,
                         n_type, n_bad);
     if (n_unit > 0) {
@@ -170,13 +158,6 @@ static tess_status read_channels(tess_context *ctx, const char *path,
                             "%s: rows of channels that the recording has not: %s", path,
                             unknown.text);
     }
-    if (odd.n > 0) {
-        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE,
-                            "%s: types that are not known, of channels that are taken as the file "
-                            "has them: %s",
-                            path, odd.text);
-    }
-    warn_of_rowless(path, epochs, sensors, has_row);
     tess_ar_text_close(&t.text);
     return TESS_OK;
 }
@@ -203,8 +184,9 @@ static tess_status add_rows(table *t, tess_ar_annotation_list *list)
     return TESS_OK;
 }
 
-static tess_status read_events(tess_context *ctx, const char *path, tess_autoreject_epochs *epochs,
-                               tess_ar_continuous *continuous)
+static tess_status read_events(tess_context *ctx, const char *path,
+                               const tess_autoreject_epochs_config *config,
+                               tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
 {
     static const char *const columns[] = {"onset", "duration", "trial_type", "value"};
     tess_ar_annotation_list list = {.epochs = epochs};
@@ -224,9 +206,11 @@ static tess_status read_events(tess_context *ctx, const char *path, tess_autorej
         continuous->has_told_events = n > 0;
         continuous->has_empty_table = n == 0;
     }
+    const bool is_for_epochs = config->window == 0 && !config->stim;
     if (status == TESS_OK) {
-        tess_ar_epochs_note(epochs, "%s: %" PRId64 " events taken instead of the recording's own",
-                            path, n);
+        tess_ar_epochs_note(epochs, "%s: %" PRId64 " events taken%s", path, n,
+                            is_for_epochs ? " instead of the recording's own"
+                                          : " as annotations, no epoch is cut around them");
     }
     tess_ar_annotations_destroy(&list);
     tess_ar_text_close(&t.text);
@@ -234,17 +218,50 @@ static tess_status read_events(tess_context *ctx, const char *path, tess_autorej
 }
 
 tess_status tess_ar_bids_sidecars(tess_context *ctx, const char *path,
-                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous,
-                                  bool has_events)
+                                  const tess_autoreject_epochs_config *config,
+                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous)
 {
     char sidecar[TESS_AR_BIDS_PATH];
     if (tess_ar_bids_sidecar(path, "channels", ".tsv", false, sidecar)) {
         TESS_TRY(read_channels(ctx, sidecar, epochs, continuous));
     }
-    if (continuous && !has_events && tess_ar_bids_sidecar(path, "events", ".tsv", false, sidecar)) {
-        TESS_TRY(read_events(ctx, sidecar, epochs, continuous));
+    if (continuous && !config->events &&
+        tess_ar_bids_sidecar(path, "events", ".tsv", false, sidecar)) {
+        TESS_TRY(read_events(ctx, sidecar, config, epochs, continuous));
     }
     return TESS_OK;
+}
+
+void tess_ar_bids_warn(tess_autoreject_epochs *epochs)
+{
+    static const struct {
+        int bits; // of what is known of a channel
+        int open; // what they are where it is left open
+        bool is_of_bad;
+        const char *text;
+    } gaps[] = {
+        {TESS_AR_KNOWN_ODD_TYPE | TESS_AR_KNOWN_TYPE, TESS_AR_KNOWN_ODD_TYPE, false,
+         "types that are not known, of channels that are taken as the file has them"},
+        {TESS_AR_KNOWN_ODD_STATUS | TESS_AR_KNOWN_STATUS, TESS_AR_KNOWN_ODD_STATUS, true,
+         "status is none of good, bad and n/a, of channels that are marked as the file has them"},
+        {TESS_AR_KNOWN_ROW, 0, false,
+         "no rows of channels that the recording has, which are taken as the file has them"},
+    };
+    for (size_t i = 0; epochs->known && i < sizeof gaps / sizeof *gaps; i++) {
+        tess_ar_names names = {0};
+        for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
+            const tess_autoreject_channel *channel = &epochs->sensors.channels[c];
+            if ((epochs->known[c] & gaps[i].bits) == gaps[i].open &&
+                tess_ar_type_is_solvable(channel->type) &&
+                (gaps[i].is_of_bad || !channel->is_bad)) {
+                tess_ar_names_add(&names, channel->name);
+            }
+        }
+        if (names.n > 0) {
+            tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_TABLE, "%s: %s: %s", epochs->table,
+                                gaps[i].text, names.text);
+        }
+    }
 }
 
 tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,

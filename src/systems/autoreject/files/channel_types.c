@@ -34,6 +34,16 @@ static const word_type words[] = {
     {"hlu", TESS_AUTOREJECT_MISC},         {"fiterr", TESS_AUTOREJECT_MISC},
     {"csd", TESS_AUTOREJECT_CSD},          {"other", TESS_AUTOREJECT_OTHER},
     {"ref", TESS_AUTOREJECT_MISC},         {"accel", TESS_AUTOREJECT_MISC},
+    {"pd", TESS_AUTOREJECT_MISC},          {"megother", TESS_AUTOREJECT_MISC},
+    {"nirscwmu", TESS_AUTOREJECT_MISC},    {"megrefgradplanar", TESS_AUTOREJECT_REF_MEG},
+    {"latency", TESS_AUTOREJECT_MISC},     {"nirscwamplitude", TESS_AUTOREJECT_MISC},
+    {"ornt", TESS_AUTOREJECT_MISC},        {"nirscwopticaldensity", TESS_AUTOREJECT_MISC},
+    {"gyro", TESS_AUTOREJECT_MISC},        {"nirscwfluorescenseamplitude", TESS_AUTOREJECT_MISC},
+    {"magn", TESS_AUTOREJECT_MISC},        {"angaccel", TESS_AUTOREJECT_MISC},
+    {"jntang", TESS_AUTOREJECT_MISC},      {"pos", TESS_AUTOREJECT_MISC},
+    {"vel", TESS_AUTOREJECT_MISC},         {"temperature", TESS_AUTOREJECT_MISC},
+    {"chpi", TESS_AUTOREJECT_MISC},        {"syst", TESS_AUTOREJECT_MISC},
+    {"ias", TESS_AUTOREJECT_MISC},         {"exci", TESS_AUTOREJECT_MISC},
 };
 
 static int32_t find_word(const char *word, size_t n)

@@ -121,7 +121,7 @@ static tess_status know_channels(tess_context *ctx, const char *path,
                                  const tess_autoreject_epochs_config *config,
                                  tess_ar_continuous *continuous, tess_autoreject_epochs *epochs)
 {
-    TESS_TRY(tess_ar_bids_sidecars(ctx, path, epochs, continuous, config->events != NULL));
+    TESS_TRY(tess_ar_bids_sidecars(ctx, path, config, epochs, continuous));
     return config->montage
                ? tess_ar_name_by_montage(ctx, config->montage, epochs,
                                          continuous ? &continuous->sensors : &epochs->sensors)
@@ -157,6 +157,7 @@ static tess_status read_file(tess_context *ctx, const char *path,
         TESS_TRY(tess_ar_select_epochs(config->event, epochs));
     }
     TESS_TRY(apply_config(ctx, path, config, epochs));
+    tess_ar_bids_warn(epochs);
     if (config->proj) {
         TESS_TRY(tess_ar_apply_projectors(epochs));
     }
