@@ -519,3 +519,12 @@ def test_arrays_of_torch_get_the_rows_that_a_gpu_wants() -> None:
         rows = _gpu_arrays.with_rows(odd)
         assert rows.stride(-1) == 1
         assert torch.equal(rows, odd)
+
+
+def test_arrays_of_a_gpu_that_cannot_be_epochs_are_named() -> None:
+    torch = pytest.importorskip("torch")
+    for x in (torch.tensor(1.0), torch.zeros(3), torch.zeros(2, 3)):
+        with pytest.raises(tessera.ShapeError, match=r"X: expected \(n_epochs, n_channels"):
+            _gpu_arrays.with_rows(x)
+    with pytest.raises(ValueError, match=r"X: a tensor of torch.sparse_coo; pass X.to_dense"):
+        _gpu_arrays.with_rows(torch.zeros(2, 3, 4).to_sparse())

@@ -59,8 +59,14 @@ def to_numpy(x: Any) -> Any:
 
 
 def with_rows(x: Any) -> Any:
-    """Return x on a GPU with the samples of a channel one after another: a copy if they are not."""
+    """Return X on a GPU with the samples of a channel one after another: a copy if they are not."""
+    if x.ndim != 3:
+        raise _core.ShapeError(
+            f"X: expected (n_epochs, n_channels, n_times), got shape {tuple(x.shape)}"
+        )
     if library_of(x) == "torch":
+        if x.layout is not importlib.import_module("torch").strided:
+            raise _core.ArgumentError(f"X: a tensor of {x.layout}; pass X.to_dense()")
         return x if x.shape[-1] < 2 or x.stride(-1) == 1 else x.contiguous()
     if library_of(x) == "cupy" and x.shape[-1] > 1 and x.strides[-1] != x.itemsize:
         with x.device:
