@@ -176,13 +176,12 @@ static uint64_t parts_bytes(const tess_de_engine *e, int64_t rows)
                : 0;
 }
 
-// Everything the engine holds with chunks of so many rows.
-static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
+// Everything the engine holds with chunks of so many rows but what their likelihood takes.
+static uint64_t held_bytes(const tess_de_engine *e, int64_t rows)
 {
     const uint64_t n_chunk = (uint64_t)((e->n_time + rows - 1) / rows);
     const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
-    return (uint64_t)rows * row_bytes(e, (uint64_t)count_slots(e, rows)) +
-           likelihood_bytes(e, rows) + distance_bytes(e) +
+    return (uint64_t)rows * row_bytes(e, (uint64_t)count_slots(e, rows)) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
            path_bytes(e, n_chunk) + (uint64_t)e->sequences.n * sizeof(double) +
            tess_de_hmm_room_bytes(e->desc.detector->hmm) + parts_bytes(e, rows) +
@@ -277,7 +276,8 @@ typedef struct extras {
     bool parts;
 } extras;
 
-// Chunks for what the limit leaves beside base; false with the least that would do.
+// Chunks for what the limit leaves beside base; false with the least that would do, for which all
+// spikes are looked at for every length of chunks; NULL: nobody asks.
 static bool choose_with(tess_de_engine *e, uint64_t base, extras wanted, uint64_t *least)
 {
     uint64_t budget = e->limit_bytes > base ? e->limit_bytes - base : 0;
@@ -292,11 +292,13 @@ static bool choose_with(tess_de_engine *e, uint64_t base, extras wanted, uint64_
     if (wanted.forecasts) {
         hold_forecasts(e, &budget);
     }
-    *least = UINT64_MAX;
     for (int64_t rows = wanted.parts ? divide_rows(e, budget) : first_rows(e);;
          rows = (rows + 1) / 2) {
-        const uint64_t bytes = total_bytes(e, rows);
-        *least = bytes < *least ? bytes : *least;
+        uint64_t bytes = held_bytes(e, rows);
+        bytes += bytes <= budget || least ? likelihood_bytes(e, rows) : 0;
+        if (least) {
+            *least = bytes < *least ? bytes : *least;
+        }
         if (bytes <= budget) {
             e->chunk_rows = rows;
             e->n_chunk = (e->n_time + rows - 1) / rows;
@@ -317,14 +319,14 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
     static const extras tries[] = {{.filtered = true, .forecasts = true, .parts = true},
                                    {.filtered = true, .parts = true},
                                    {.parts = true},
-                                   {.filtered = true},
-                                   {0}};
+                                   {.filtered = true}};
     for (size_t k = 0; k < sizeof tries / sizeof *tries; k++) {
-        if (choose_with(e, base, tries[k], least)) {
+        if (choose_with(e, base, tries[k], NULL)) {
             return true;
         }
     }
-    return false;
+    *least = UINT64_MAX;
+    return choose_with(e, base, (extras){0}, least);
 }
 
 static tess_status choose(tess_de_engine *engine)
