@@ -60,8 +60,8 @@ class Constants(nn.Module):
         """
         found: Tensor = getattr(self, name)
         if found.is_meta and not like.is_meta:  # a state was assigned
-            with torch.inference_mode(False):
-                found = self._waiting.pop(name).to(like.device)
+            with torch.inference_mode(False):  # what waits stays: another thread may be here, too
+                found = self._waiting[name].to(like.device)
             setattr(self, name, found)
         return found
 
