@@ -331,8 +331,9 @@ def test_slices_that_begin_anywhere(device: str) -> None:
     row = _packed.Row(4, 4)
     sizes = _packed.Sizes(row, row, is_null=True, has_bias=True)
     n_item = len(_packed._order(sizes))
+    places: list[Callable[[Any], Any]] = [torch.clone, _misaligned]
     results = []
-    for place in (lambda t: t, _misaligned):
+    for place in places:
         torch.manual_seed(10)
         rows = place(torch.randn(7, row.width, device=device)).requires_grad_()
         items = place(torch.randn(n_item, device=device)).requires_grad_()
