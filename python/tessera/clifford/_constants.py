@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 __all__ = ["Constants"]
 
+_Made = TypeVar("_Made", bound=nn.Module)
 _making = threading.RLock()  # one thread at a time makes what first calls need
 
 
@@ -78,7 +79,7 @@ class Constants(nn.Module):
             if name not in self._modules:
                 self.register_module(name, found)
 
-    def made(self, name: str, make: Callable[[], nn.Module]) -> Any:
+    def made(self, name: str, make: Callable[[], _Made]) -> _Made:
         """Return a module of constants, made where it is first asked for.
 
         Parameters
@@ -93,7 +94,7 @@ class Constants(nn.Module):
         torch.nn.Module
             The one, for all threads and for calls with gradients as well.
         """
-        found = getattr(self, name)
+        found: _Made | None = getattr(self, name)
         if found is not None:
             return found
         if torch.compiler.is_compiling():
