@@ -192,7 +192,7 @@ def _has_products(device: torch.device) -> bool:
         try:
             found = node.map(_gradients, sizes.numbers, rows, items) is not None
         except _core.MemoryLimitError:
-            return False  # for now
+            return False  # asked again by the next call: memory comes back
         except _core.Error:
             found = False
         _products[device] = found

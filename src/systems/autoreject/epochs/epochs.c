@@ -81,42 +81,48 @@ static void add_line(tess_autoreject_epochs *epochs, const char **lines, const c
     *lines = longer;
 }
 
+// id: of a warning, NULL: none. is_told: to those as well who read no notes.
+static void add_words(tess_autoreject_epochs *epochs, bool is_told, const char *id,
+                      const char *format, va_list args)
+{
+    enum { ID_ROOM = 64 }; // however long the words are
+    char line[1024];
+    vsnprintf(line, sizeof line - (id ? ID_ROOM : 0), format, args);
+    if (id) {
+        const size_t n = strlen(line);
+        snprintf(line + n, sizeof line - n, " [%s]", id);
+    }
+    add_line(epochs, &epochs->info.notes, line);
+    if (is_told) {
+        add_line(epochs, &epochs->told, line);
+    }
+}
+
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...)
 {
-    char line[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    add_words(epochs, false, NULL, format, args);
     va_end(args);
-    add_line(epochs, &epochs->info.notes, line);
 }
 
 void tess_ar_epochs_tell(tess_autoreject_epochs *epochs, const char *format, ...)
 {
-    char line[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    add_words(epochs, true, NULL, format, args);
     va_end(args);
-    add_line(epochs, &epochs->info.notes, line);
-    add_line(epochs, &epochs->told, line);
 }
 
 void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
                          ...)
 {
     int64_t n_warning = 0;
-    char line[960]; // the id finds room behind it
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    add_words(epochs, warning == TESS_W_AUTOREJECT_TABLE, tess_warnings(&n_warning)[warning].id,
+              format, args);
     va_end(args);
-    const char *id = tess_warnings(&n_warning)[warning].id;
-    if (warning == TESS_W_AUTOREJECT_TABLE) {
-        tess_ar_epochs_tell(epochs, "%s [%s]", line, id);
-    } else {
-        tess_ar_epochs_note(epochs, "%s [%s]", line, id);
-    }
 }
 
 tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out)
