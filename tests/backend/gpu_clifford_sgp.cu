@@ -481,6 +481,7 @@ void check_tails()
 } // namespace
 
 void check_device();
+void check_order();
 
 void report_failure(const char *name, double error, double allowed)
 {
@@ -497,14 +498,16 @@ int main(int argc, char **argv)
     }
     if (option == "--streams") {
         check_streams(argc > 2 ? atoll(argv[2]) : 700, argc > 3 ? atoll(argv[3]) : 0);
-        printf(n_failed == 0 ? "ok\n" : "%d FAILED\n", n_failed);
-        return n_failed == 0 ? 0 : 1;
-    }
-    check_streams(option == "--small" ? 67 : 700);
-    check_tails();
-    check_shapes(option == "--small");
-    if (option != "--small") {
-        check_device();
+    } else if (option == "--order") {
+        check_order();
+    } else {
+        check_streams(option == "--small" ? 67 : 700);
+        check_tails();
+        check_shapes(option == "--small");
+        if (option != "--small") {
+            check_order();
+            check_device();
+        }
     }
     printf(n_failed == 0 ? "ok\n" : "%d FAILED\n", n_failed);
     return n_failed == 0 ? 0 : 1;

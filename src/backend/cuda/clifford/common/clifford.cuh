@@ -54,6 +54,13 @@ __device__ __forceinline__ pack<T, V> load_pack(const T *from)
     return load_pack_by<T, V>(from, [](const auto *word) { return load_once(word); });
 }
 
+// Of what a kernel before may still write when this one is started (launch_early).
+template <typename T, int V>
+__device__ __forceinline__ pack<T, V> load_fresh(const T *from)
+{
+    return load_pack_by<T, V>(from, [](const auto *word) { return __ldcg(word); });
+}
+
 template <typename T, int V>
 __device__ __forceinline__ void store_pack(T *to, const pack<T, V> &items)
 {

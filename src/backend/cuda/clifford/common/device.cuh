@@ -17,7 +17,8 @@ constexpr unsigned all_lanes = 0xffffffffu;
 // sums, and with it their bits, must not depend on the device found.
 constexpr int n_multiprocessor = 132;
 
-// Loads of data that are read once.
+// Loads of data that are read once and that nobody writes while the kernel is there. Not for what a
+// kernel started early (launch_early) waits for: the compiler may read it before it has waited.
 __device__ __forceinline__ uint4 load_once(const uint4 *p)
 {
     uint4 v;

@@ -71,13 +71,7 @@ __device__ __forceinline__ features<V> fma(features<V> a, features<V> b, feature
     return d;
 }
 
-template <typename T, int V>
-__device__ __forceinline__ pack<T, V> load_fresh(const T *from)
-{
-    return load_pack_by<T, V>(from, [](const auto *word) { return __ldcg(word); });
-}
-
-// The same of a caller's array, which makes room for what stays between the kernels.
+// load_fresh of a caller's array, which makes room for what stays between the kernels.
 template <typename T, int V>
 __device__ __forceinline__ pack<T, V> load_input(const T *from)
 {

@@ -77,7 +77,7 @@ __device__ __forceinline__ void load_batch(float (&w)[batch][width], const fc_we
         const bool has = all.has(p, i + b * step());
 #pragma unroll
         for (int j = 0; j < width / part; j++) {
-            items[b][j] = has ? load_pack<W, part>(at + j * part) : zero_pack<W, part>();
+            items[b][j] = has ? load_fresh<W, part>(at + j * part) : zero_pack<W, part>();
         }
     }
 #pragma unroll

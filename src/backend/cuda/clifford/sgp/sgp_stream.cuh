@@ -181,7 +181,7 @@ struct stream_group {
     }
     __device__ __forceinline__ float kept(const sgp_args &a, int row) const
     {
-        return __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(kept_of(a, row))));
+        return __ldcg(kept_of(a, row));
     }
     // Has the second-level cache fetch a row and what was kept of it. That is no access as the
     // memory knows it: what a kernel before this one still writes, is seen.
