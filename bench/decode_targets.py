@@ -21,23 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cases import _decode_data as simulate
 from cases import _decode_streamed as streamed
 from cases import decode
-from cases._targets import check
+from cases._targets import check, device, torch_with_gpu
 
 SHARE = streamed.SHARE
 N_CALL = 5
-
-
-def has_gpu():
-    """Without torch there is none: it is torch that times kernels."""
-    try:
-        import torch
-    except ImportError:
-        return False
-    return torch.cuda.is_available()
-
-
-def device():
-    return "cuda" if has_gpu() else "cpu"
 
 
 def part(count):
@@ -55,10 +42,10 @@ def kernels(call):
     """Milliseconds that the kernels of a warm call take, the median of several."""
     for _ in range(2):
         call()
-    if not has_gpu():
+    torch = torch_with_gpu()  # which times kernels
+    if not torch:
         return statistics.median(wall(call) for _ in range(N_CALL))
-    from torch import profiler
-
+    profiler = torch.profiler
     found = []
     for _ in range(N_CALL):
         with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as seen:

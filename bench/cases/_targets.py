@@ -1,6 +1,19 @@
 """What is held to figures: one line each, and whether any misses."""
 
 
+def torch_with_gpu():
+    """Torch, where it is there and sees a GPU; else None."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+def device():
+    return "cuda" if torch_with_gpu() else "cpu"
+
+
 def check(targets, names=()):
     """Measure every (name, how, what is asked for, whether more is better), or those whose name has
     one of the words; 1 where one misses, else 0."""
