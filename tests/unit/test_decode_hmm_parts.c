@@ -68,6 +68,13 @@ static void check_same(const run *a, const run *b)
     assert_int_equal(a->end.n_impossible, b->end.n_impossible);
 }
 
+// Guesses that were wrong, if any were.
+static int64_t wrong_of(const tess_de_hmm *hmm)
+{
+    const tess_de_hmm_guesses *g = hmm->guesses;
+    return g[0].wrong + g[0].doubled + g[1].wrong + g[1].doubled;
+}
+
 // One after the other or side by side, forecasts kept or made again. Returns the guesses that were
 // wrong.
 static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm_part *given,
@@ -97,7 +104,7 @@ static int64_t compare(int which, double depth, int32_t dtype, const tess_de_hmm
         assert_true(parts[0][i % n_part].log_evidence ==
                     parts[i / n_part][i % n_part].log_evidence);
     }
-    const int64_t n_wrong = hmm->misses[0] + hmm->misses[1];
+    const int64_t n_wrong = wrong_of(hmm);
     for (int k = 0; k < 4; k++) {
         free_run(&r[k]);
     }
@@ -129,6 +136,29 @@ static void parts_change_no_bit(void **state)
     assert_true(n_right > 0);
 }
 
+// What so many guesses with so many wrong ones make of their rows.
+static void expect_rows(int64_t n_round, int64_t n_made, int64_t n_wrong, int64_t rows)
+{
+    tess_de_hmm_guesses guesses = {0};
+    for (int64_t i = 0; i < n_round; i++) {
+        tess_de_hmm_note_guesses(&guesses, n_made, n_wrong);
+    }
+    assert_int_equal(tess_de_hmm_guess_rows(&guesses), rows);
+}
+
+static void a_few_wrong_guesses_change_nothing(void **state)
+{
+    (void)state;
+    expect_rows(0, 0, 0, 256);
+    expect_rows(10000, 263, 1, 256); // a long recording
+    expect_rows(3, 7, 1, 256);
+    expect_rows(1000, 263, 40, 2048);
+    expect_rows(1, 1, 1, 512);
+    expect_rows(3, 7, 7, 2048);
+    expect_rows(4, 7, 7, 0);
+    expect_rows(100, 63, 60, 0);
+}
+
 static double value_at(const run *r, const void *rows, int64_t i)
 {
     return r->dtype == TESS_F32 ? (double)((const float *)rows)[i] : ((const double *)rows)[i];
@@ -155,7 +185,7 @@ static int64_t compare_there(int which, double depth, int32_t dtype, const tess_
     for (int k = 0; k < 3; k++) {
         assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm[k]));
         if (k == 1) { // a model that misses that often is not cut
-            hmm[k]->misses[0] = hmm[k]->misses[1] = 16;
+            hmm[k]->guesses[0].doubled = hmm[k]->guesses[1].doubled = TESS_DE_MOST_DOUBLED + 1;
         }
         r[k] = new_run(hmm[k], c.desc.n_state, N_ROW, dtype);
         const tess_de_hmm_chunk chunk =
@@ -171,7 +201,7 @@ static int64_t compare_there(int which, double depth, int32_t dtype, const tess_
         assert_true(parts[1][i].log_evidence == parts[2][i].log_evidence);
         assert_true(fabs(parts[0][i].log_evidence - parts[2][i].log_evidence) < 1e-6 * N_ROW);
     }
-    const int64_t n_wrong = hmm[2]->misses[0] + hmm[2]->misses[1];
+    const int64_t n_wrong = wrong_of(hmm[2]);
     for (int k = 0; k < 3; k++) {
         free_run(&r[k]);
         tess_de_hmm_destroy(hmm[k]);
@@ -328,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_change_no_bit),
+        cmocka_unit_test(a_few_wrong_guesses_change_nothing),
         cmocka_unit_test(runs_of_a_device_change_no_bit),
         cmocka_unit_test(paths_of_many_sequences_are_the_cpus),
         cmocka_unit_test(failing_memory_leaves_no_room),

@@ -178,8 +178,8 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
     hmm->forward = tess_blocks_alloc(blocks, 2 * n_pair, sizeof *hmm->forward, "states");
     hmm->backward = tess_blocks_alloc(blocks, 2 * n_pair, sizeof *hmm->backward, "states");
     hmm->there = tess_blocks_alloc(blocks, 1, sizeof *hmm->there, "states");
-    hmm->misses = tess_blocks_alloc(blocks, 2, sizeof *hmm->misses, "states");
-    if (!hmm->there || !hmm->misses || !hmm->first || !hmm->ll_first || !hmm->link ||
+    hmm->guesses = tess_blocks_alloc(blocks, 2, sizeof *hmm->guesses, "states");
+    if (!hmm->there || !hmm->guesses || !hmm->first || !hmm->ll_first || !hmm->link ||
         !hmm->enters_evenly || !hmm->leaves_evenly || !hmm->operators || !hmm->forward ||
         !hmm->backward) {
         return TESS_E_MEMORY;

@@ -112,20 +112,20 @@ static tess_status filter_round(tess_de_hmm_work *work)
     const tess_de_hmm_room *room = work->room;
     const int64_t n_bin = work->hmm->model.n_bin;
     TESS_TRY(tess_parallel_for(work->ctx->pool, work->n_segment, filter_segment, work));
-    bool has_missed = false;
+    int64_t n_made = 0;
+    int64_t n_wrong = 0;
     for (int64_t i = 1; i < work->n_segment; i++) {
         const tess_de_hmm_segment *segment = &room->segments[i];
+        n_made += segment->n_guess > 0;
         if (segment->n_guess > 0 &&
             memcmp(room->guesses + i * n_bin,
                    tess_de_hmm_row(work, work->chunk->filtered, segment->first - 1),
                    work->row_bytes) != 0) {
             TESS_TRY(filter_again(work, i));
-            has_missed = true;
+            n_wrong++;
         }
     }
-    if (has_missed) {
-        tess_de_hmm_missed(work->hmm, false);
-    }
+    tess_de_hmm_note_guesses(&work->hmm->guesses[0], n_made, n_wrong);
     memcpy(work->entering, room->ends + (work->n_segment - 1) * n_bin,
            (size_t)n_bin * sizeof(double));
     return TESS_OK;

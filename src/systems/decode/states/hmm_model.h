@@ -3,6 +3,7 @@
 #define TESS_SYSTEMS_DECODE_HMM_MODEL_H
 
 #include "systems/decode/states/hmm.h"
+#include "systems/decode/states/hmm_guesses.h"
 #include "systems/decode/states/transition.h"
 
 #include <stdatomic.h>
@@ -24,7 +25,7 @@ struct tess_de_hmm {
     tess_hmm_operator *forward;  // likewise
     tess_hmm_operator *backward;
     _Atomic(struct tess_de_hmm_there *) *there; // on a device, if it was used last: hmm_there.h
-    _Atomic int64_t *misses; // [2] forward, backward: guesses that were wrong, hmm_parts.h
+    tess_de_hmm_guesses *guesses;               // [2] forward, backward: hmm_parts.h
 };
 
 // hmm.c: adds the norms of rows to what goes from chunk to chunk.

@@ -9,9 +9,8 @@ enum {
     // Rows of a segment: many beside those it is guessed from, and few beside a stop.
     TESS_DE_LEAST_SEGMENT = TESS_DE_HMM_LEAST_ROWS,
     TESS_DE_MOST_SEGMENT = 4096,
-    TESS_DE_GUESS_ROWS = 32,   // that a guess goes through at once
-    TESS_DE_AGAIN_ROWS = 64,   // and what is done again
-    TESS_DE_MOST_BEFORE = 2048 // rows a guess may take: a model that needs more is not cut
+    TESS_DE_GUESS_ROWS = 32, // that a guess goes through at once
+    TESS_DE_AGAIN_ROWS = 64  // and what is done again
 };
 
 // Rows of a part that one thread takes.
@@ -63,10 +62,6 @@ TESS_MUST_CHECK tess_status tess_de_hmm_rounds(tess_de_hmm_work *work,
 // Whether there are several segments, by the rows that guesses of the call go through.
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back);
-// Rows that a guess goes through; 0: the model is not cut.
-int64_t tess_de_hmm_guess_rows(const tess_de_hmm *hmm, bool is_back);
-// A guess was wrong: the next ones go through more rows.
-void tess_de_hmm_missed(const tess_de_hmm *hmm, bool is_back);
 
 // Forecasts from a row of the chunk on, or NULL.
 static inline double *tess_de_hmm_forecasts(const tess_de_hmm_work *work, int64_t row)

@@ -3,7 +3,6 @@
 #include "systems/decode/states/hmm_room.h"
 
 static const int64_t SEGMENTS_OF_THREAD = 4; // of a round, at most
-static const int64_t FIRST_GUESS = 256;      // rows: on recordings at hand 50 to 140 were enough
 
 static size_t item_bytes(int32_t dtype)
 {
@@ -86,18 +85,6 @@ void tess_de_hmm_room_destroy(tess_de_hmm_room *room)
     }
 }
 
-int64_t tess_de_hmm_guess_rows(const tess_de_hmm *hmm, bool is_back)
-{
-    const int64_t doubled = atomic_load_explicit(&hmm->misses[is_back], memory_order_relaxed);
-    const int64_t rows = doubled < 16 ? FIRST_GUESS << doubled : INT64_MAX;
-    return rows <= TESS_DE_MOST_BEFORE ? rows : 0;
-}
-
-void tess_de_hmm_missed(const tess_de_hmm *hmm, bool is_back)
-{
-    atomic_fetch_add_explicit(&hmm->misses[is_back], 1, memory_order_relaxed);
-}
-
 // As many as give every thread a segment, within reason.
 static int64_t rows_of_segment(const tess_de_hmm_work *work)
 {
@@ -127,7 +114,7 @@ static bool is_worth_it(const tess_de_hmm_work *work, bool is_back)
 bool tess_de_hmm_is_cut(tess_de_hmm_work *work, const tess_de_hmm_part *parts, int64_t n_part,
                         bool is_back)
 {
-    work->n_guess = work->room ? tess_de_hmm_guess_rows(work->hmm, is_back) : 0;
+    work->n_guess = work->room ? tess_de_hmm_guess_rows(&work->hmm->guesses[is_back]) : 0;
     if (n_part == 1 && work->room && !is_worth_it(work, is_back)) {
         return false;
     }

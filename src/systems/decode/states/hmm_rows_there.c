@@ -23,7 +23,8 @@ typedef struct rows_job {
     int64_t first;
     int64_t n_row;
     tess_hmm_runs runs;
-    bool has_missed;
+    int64_t n_made; // guesses
+    int64_t n_wrong;
 } rows_job;
 
 static size_t row_bytes(int32_t dtype, int64_t width)
@@ -67,6 +68,9 @@ static tess_status bring_runs(rows_job *job, bool *fits)
         return TESS_E_MEMORY;
     }
     tess_de_hmm_list_runs(&job->cut, job->first, job->n_row, runs);
+    for (int64_t i = 0; i < n; i++) {
+        job->n_made += runs[i].begins == TESS_HMM_GUESSED;
+    }
     tess_status status = tess_de_hmm_there_room(there, &there->runs, bytes);
     if (status == TESS_OK) {
         status = tess_resident_put(&there->runs, 0, runs, bytes);
@@ -203,9 +207,9 @@ static tess_status find_wrong(rows_job *job, bool *is_wrong)
         TESS_TRY(fetch(job, job->runs.is_wrong + at, wrong, (size_t)n * sizeof *wrong));
         for (int64_t i = 0; i < n; i++) {
             *is_wrong |= wrong[i] != 0;
+            job->n_wrong += wrong[i] != 0;
         }
     }
-    job->has_missed |= *is_wrong;
     return TESS_OK;
 }
 
@@ -273,7 +277,7 @@ static tess_status begin(rows_job *job, tess_device *device, const tess_de_hmm *
     TESS_TRY(tess_de_hmm_there_take(job->ctx, device, hmm, &job->there));
     job->m = &job->there->model;
     job->cut.at_once = tess_de_hmm_runs_at_once(job->m);
-    job->cut.n_guess = tess_de_hmm_guess_rows(hmm, job->cut.is_back);
+    job->cut.n_guess = tess_de_hmm_guess_rows(&hmm->guesses[job->cut.is_back]);
     tess_status status = bring_vector(job, &job->there->carry[0], carry);
     if (status == TESS_OK && initial) {
         status = bring_vector(job, &job->there->initial, initial);
@@ -292,9 +296,7 @@ static tess_status end(const rows_job *job, const tess_de_hmm *hmm, tess_status 
         status = tess_resident_fetch(&job->there->carry[0], carry,
                                      (size_t)job->m->n_bin * sizeof(double));
     }
-    if (job->has_missed) {
-        tess_de_hmm_missed(hmm, job->cut.is_back);
-    }
+    tess_de_hmm_note_guesses(&hmm->guesses[job->cut.is_back], job->n_made, job->n_wrong);
     tess_de_hmm_there_put(hmm, job->there);
     return status;
 }

@@ -107,17 +107,17 @@ static tess_status smooth_round(tess_de_hmm_work *work)
     const size_t vector = (size_t)n_bin * sizeof(double);
     TESS_TRY(tess_parallel_for(work->ctx->pool, work->n_segment, guess_behind, work));
     TESS_TRY(tess_parallel_for(work->ctx->pool, work->n_segment, smooth_segment, work));
-    bool has_missed = false;
+    int64_t n_made = 0;
+    int64_t n_wrong = 0;
     for (int64_t i = 1; i < work->n_segment; i++) {
+        n_made += room->segments[i].n_guess > 0;
         if (room->segments[i].n_guess > 0 &&
             memcmp(room->guesses + i * n_bin, room->ends + (i - 1) * n_bin, vector) != 0) {
             TESS_TRY(smooth_again(work, i));
-            has_missed = true;
+            n_wrong++;
         }
     }
-    if (has_missed) {
-        tess_de_hmm_missed(work->hmm, true);
-    }
+    tess_de_hmm_note_guesses(&work->hmm->guesses[1], n_made, n_wrong);
     memcpy(work->entering, room->ends + (work->n_segment - 1) * n_bin, vector);
     return TESS_OK;
 }
