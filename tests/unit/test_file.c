@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -204,6 +205,40 @@ static void only_files_are_replaced(void **state)
     unlink(path);
 }
 
+static int open_files(void)
+{
+    int n = 0;
+    DIR *list = opendir("/proc/self/fd");
+    assert_non_null(list);
+    while (readdir(list)) {
+        n++;
+    }
+    closedir(list);
+    return n;
+}
+
+// What is replaced is held open until another thread has let go of it.
+static void large_files_are_replaced(void **state)
+{
+    (void)state;
+    const char *path = unit_path("large");
+    const int before = open_files();
+    for (int i = 0; i < 3; i++) {
+        unit_write_file(path, "old", 3);
+        assert_int_equal(truncate(path, (off_t)512 << 20), 0);
+        assert_fails(tess_file_write_text(path, "new", 0), TESS_E_EXISTS, "exists already");
+        assert_ok(tess_file_write_text(path, "new", 1));
+        struct stat there;
+        assert_int_equal(stat(path, &there), 0);
+        assert_int_equal(there.st_size, 3);
+    }
+    for (int i = 0; i < 1000 && open_files() > before; i++) {
+        usleep(10000);
+    }
+    assert_int_equal(open_files(), before);
+    unlink(path);
+}
+
 static void folders_are_made_on_the_way(void **state)
 {
     (void)state;
@@ -234,6 +269,7 @@ int main(void)
         cmocka_unit_test(signals_do_not_disturb),
         cmocka_unit_test(folders_are_made_on_the_way),
         cmocka_unit_test(only_files_are_replaced),
+        cmocka_unit_test(large_files_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
