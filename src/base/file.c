@@ -1,25 +1,23 @@
 #include "base/file.h"
 
+#include "base/replaced.h"
 #include "base/status.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 // One write() may move at most 2 GiB; smaller pieces also keep cancellation prompt.
 enum { MAX_PIECE = 64 << 20, MAX_PATH = 4096 };
-// Bytes of a file that nobody should wait for the end of.
-enum { LARGE = 256 << 20 };
 
 // How much of a path is the name that a file is to have: all but what tess_temp_name() adds.
 static int shown_length(const char *path)
@@ -115,6 +113,7 @@ tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t
                                uint64_t offset)
 {
     size_t done = 0;
+    bool has_waited = false;
     while (done < bytes) {
         const size_t piece = bytes - done < MAX_PIECE ? bytes - done : MAX_PIECE;
         const ssize_t n = pwrite(fd, (const char *)src + done, piece, (off_t)(offset + done));
@@ -124,6 +123,11 @@ tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t
         if (n <= 0) {
             if (n == 0) {
                 errno = ENOSPC;
+            }
+            if (errno == ENOSPC && !has_waited) {
+                has_waited = true;
+                tess_replaced_wait();
+                continue;
             }
             return write_error(path, "write");
         }
@@ -147,6 +151,17 @@ tess_status tess_file_sync(int fd, const char *path)
         result = fdatasync(fd);
     } while (result != 0 && errno == EINTR);
     return result == 0 ? TESS_OK : write_error(path, "sync to disk");
+}
+
+tess_status tess_file_disk_free(const char *folder, uint64_t *bytes)
+{
+    struct statvfs disk;
+    tess_replaced_wait();
+    if (statvfs(folder, &disk) != 0) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot write there: %s", folder, strerror(errno));
+    }
+    *bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
+    return TESS_OK;
 }
 
 tess_status tess_file_resize(int fd, const char *path, uint64_t bytes)
@@ -285,38 +300,6 @@ static tess_status check_replaceable(const char *final_path)
     return TESS_OK;
 }
 
-// What is to be replaced, held open, if it is so large that its end takes a while; -1 otherwise.
-static int hold_large(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat info;
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= LARGE) {
-        return fd;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return -1;
-}
-
-static void *let_go(void *fd)
-{
-    close((int)(intptr_t)fd);
-    return NULL;
-}
-
-// A file without a name ends when it is closed, and its pages with it: a second for some gigabytes,
-// in a thread of its own.
-static void let_go_beside(int fd)
-{
-    pthread_t thread;
-    if (fd >= 0 && pthread_create(&thread, NULL, let_go, (void *)(intptr_t)fd) == 0) {
-        pthread_detach(thread);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-}
-
 tess_status tess_file_rename(const char *path, const char *final_path, int overwrite)
 {
     TESS_TRY(check_replaceable(final_path));
@@ -324,9 +307,9 @@ tess_status tess_file_rename(const char *path, const char *final_path, int overw
     char name[1024];
     int directory = -1;
     TESS_TRY(open_directory_of(final_path, name, &directory));
-    const int replaced = overwrite ? hold_large(final_path) : -1;
+    const int replaced = overwrite ? tess_replaced_hold(final_path) : -1;
     const tess_status status = rename_in(directory, name, path, final_path, overwrite);
-    let_go_beside(replaced);
+    tess_replaced_let_go(replaced);
     close(directory);
     return status;
 }

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/replaced.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void opens_regular_files_only(void **state)
@@ -217,7 +219,8 @@ static int open_files(void)
     return n;
 }
 
-// What is replaced is held open until another thread has let go of it.
+// What is replaced is held open until another thread has let go of it, and whoever asks for the
+// disk's room waits for that.
 static void large_files_are_replaced(void **state)
 {
     (void)state;
@@ -232,10 +235,34 @@ static void large_files_are_replaced(void **state)
         assert_int_equal(stat(path, &there), 0);
         assert_int_equal(there.st_size, 3);
     }
-    for (int i = 0; i < 1000 && open_files() > before; i++) {
-        usleep(10000);
-    }
+    uint64_t bytes = 0;
+    assert_ok(tess_file_disk_free(unit_path(""), &bytes));
     assert_int_equal(open_files(), before);
+    assert_true(bytes > 0);
+    assert_fails(tess_file_disk_free(unit_path("nowhere"), &bytes), TESS_E_CREATE, "nowhere");
+    unlink(path);
+}
+
+// A child has none of the threads that close its parent's files.
+static void children_wait_for_nothing(void **state)
+{
+    (void)state;
+    const char *path = unit_path("held");
+    for (int i = 0; i < 20; i++) {
+        unit_write_file(path, "old", 3);
+        assert_int_equal(truncate(path, (off_t)512 << 20), 0);
+        tess_replaced_let_go(tess_replaced_hold(path));
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(10);
+            tess_replaced_wait();
+            _exit(0);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    tess_replaced_wait();
     unlink(path);
 }
 
@@ -270,6 +297,7 @@ int main(void)
         cmocka_unit_test(folders_are_made_on_the_way),
         cmocka_unit_test(only_files_are_replaced),
         cmocka_unit_test(large_files_are_replaced),
+        cmocka_unit_test(children_wait_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

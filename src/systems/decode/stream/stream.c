@@ -9,13 +9,11 @@
 #include "runtime/source.h"
 #include "systems/decode/states/engine_ranks.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { ALL_WANTS = 31 };
@@ -135,15 +133,11 @@ static bool spills_to_scratch(const tess_de_stream_run *run)
 static tess_status check_disk(tess_de_stream_run *run)
 {
     char folder[TESS_DE_RESULT_PATH];
-    struct statvfs disk;
     tess_de_folder_of(run->result.path, folder);
-    if (statvfs(folder, &disk) != 0) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot write there: %s", folder, strerror(errno));
-    }
+    TESS_TRY(tess_file_disk_free(folder, &run->report.disk_free_bytes));
     const uint64_t row_bytes =
         spills_to_scratch(run) ? 0 : run->filtered.item.row_bytes + run->likelihood.item.row_bytes;
     const uint64_t needed = run->report.output_bytes + (uint64_t)run->decoded.n_time * row_bytes;
-    run->report.disk_free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
     if (!run->work.is_found && needed > run->report.disk_free_bytes) {
         TESS_FAIL(
             TESS_E_IO,

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 1000 };
@@ -89,13 +88,13 @@ static tess_status check_absent(const writing *w)
 // Spools and archive, which are there at the same time.
 static tess_status check_disk(const writing *w)
 {
-    struct statvfs disk;
-    if (!w->has_surfaces || statvfs(w->folder, &disk) != 0) {
+    uint64_t free_bytes;
+    if (!w->has_surfaces) {
         return TESS_OK;
     }
+    TESS_TRY(tess_file_disk_free(w->folder, &free_bytes));
     const uint64_t one = tess_xp_surfaces_bytes(&w->data->info);
     const uint64_t needed = 2 * one + (w->config.hdf5 ? one / 3 : 0);
-    const uint64_t free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
     if (needed > free_bytes) {
         TESS_FAIL(TESS_E_IO,
                   "%s: the parameters are written, but the fitted matrices need %llu bytes and the "
