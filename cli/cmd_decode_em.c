@@ -181,7 +181,7 @@ static int run(cli *c, decode_job *j, em_result *result)
         return cli_usage_error(c, "-o FILE is missing: where shall the model go?");
     }
     CLI_TRY(job_check_options(c));
-    CLI_TRY(decode_check_covariates(c));
+    CLI_TRY(decode_check_model_file(c));
     CLI_TRY(decode_open_session(c, j));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], c->values.model_file, NULL,
                                       c->values.model_file ? NULL : &j->config, 1));

@@ -50,7 +50,7 @@ static int check_options(const cli *c)
     if (c->values.states && !c->values.result) {
         return cli_usage_error(c, "--states needs --result FILE, whose states they are");
     }
-    CLI_TRY(decode_check_covariates(c));
+    CLI_TRY(decode_check_model_file(c));
     return job_check_options(c);
 }
 

@@ -429,6 +429,13 @@ static int write_file(cli *c, tess_json *json, const char *path)
     if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
         return show_result(c, json, path, 1);
     }
+    const char *ending = strrchr(path, '.');
+    if (ending && strcmp(ending, ".csv") == 0) {
+        return console_fail(tess_status_exit_code(TESS_E_FORMAT),
+                            "%s: is text, to be read as it is; of tables of events those in .h5 "
+                            "and .npz are described",
+                            path);
+    }
     CLI_CALL(tess_file_list(c->ctx, path, &format, notice, &s));
     return s.has_settings    ? show_model(c, json, path)
            : s.has_posterior ? show_result(c, json, path, 0)

@@ -263,7 +263,7 @@ static int rehearse(cli *c, rehearsal *r)
     tess_decode_online_learned learned;
     const tess_decode_online_learned *of = NULL;
 
-    CLI_TRY(decode_check_covariates(c));
+    CLI_TRY(decode_check_model_file(c));
     CLI_TRY(decode_open_session(c, &r->job));
     r->config = r->job.online;
     CLI_TRY(decode_open_recording(c, &r->job, c->operands[0]));

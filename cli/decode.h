@@ -45,8 +45,10 @@ int decode_open_recording(cli *c, decode_job *j, const char *path);
 // Opens --intervals, if given, and finds their time bins in the recording.
 int decode_open_intervals(cli *c, decode_job *j);
 
-// Refuses names of covariates beside a model that has its own.
-int decode_check_covariates(const cli *c);
+// Refuses beside --model-file what a model is fitted with.
+int decode_check_model_file(const cli *c);
+// Says which options of a fit to the open recording change nothing.
+void decode_warn_unused(const cli *c, const decode_job *j);
 // Reads what the model's transitions depend on, if they do, at the recording's time bins.
 int decode_open_covariates(cli *c, decode_job *j);
 

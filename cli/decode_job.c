@@ -100,14 +100,6 @@ int decode_open_intervals(cli *c, decode_job *j)
     return 0;
 }
 
-int decode_check_covariates(const cli *c)
-{
-    return c->values.covariates && c->values.model_file
-               ? cli_usage_error(c, "--covariates: the model of --model-file knows its own; give "
-                                    "them to 'fit', or leave --model-file out")
-               : 0;
-}
-
 int decode_open_covariates(cli *c, decode_job *j)
 {
     const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
@@ -197,6 +189,7 @@ int decode_fit(cli *c, decode_job *j)
     take_wish(c, "decode.encoding", "waveform_std", "waveform-std", info->waveform_std,
               &config->encoding.waveform_std);
     config->covariates = c->values.covariates;
+    decode_warn_unused(c, j);
     const double begin = decode_now_s();
     const tess_status status = tess_decode_model_fit(c->ctx, j->recording, config, &j->model);
     console_erase_bar();

@@ -79,7 +79,7 @@ static int check_folder(const paths_item *item)
         there.st_mode = 0;
     }
     if (!S_ISDIR(there.st_mode) && !p->rest[0]) {
-        return console_fail(73, "%s is a file; name a folder for %s", item->path, item->label);
+        return console_fail(73, "%s is no folder; name one for %s", item->path, item->label);
     }
     const int failure = !S_ISDIR(there.st_mode)             ? ENOTDIR
                         : access(p->real, W_OK | X_OK) != 0 ? errno

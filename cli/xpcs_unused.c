@@ -1,40 +1,9 @@
-// Options that need another one, and change nothing without it.
+// Options of xpcs that what else is asked for makes idle.
 
+#include "unused.h"
 #include "xpcs.h"
 
 #include <string.h>
-
-typedef struct dependence {
-    const char *param; // of a table of the command
-    int is_used;
-    const char *why; // what follows "changes nothing"
-} dependence;
-
-static int is_given(const cli *c, const char *name)
-{
-    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
-        for (int64_t k = 0; k < c->system[i].table->n_param; k++) {
-            if (strcmp(c->system[i].table->params[k].name, name) == 0) {
-                return c->system[i].flag_text[k] != NULL;
-            }
-        }
-    }
-    return 0;
-}
-
-static void warn_of(const cli *c, const dependence *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!list[i].is_used && is_given(c, list[i].param)) {
-            char option[64];
-            snprintf(option, sizeof option, "%s", list[i].param);
-            for (char *at = option; (at = strchr(at, '_'));) {
-                *at = '-';
-            }
-            console_note("warning: --%s changes nothing %s", option, list[i].why);
-        }
-    }
-}
 
 static int has_table(const cli *c, const tess_param_table *table)
 {
@@ -55,7 +24,7 @@ void xpcs_warn_unused(const cli *c, const xpcs_job *j)
     const char *weights = "without --shear-weights";
     const char *speckle = "without --speckle";
     const int is_refitted = f->uncertainty == 1; // block_bootstrap
-    const dependence of_fits[] = {
+    const unused_rule of_fits[] = {
         {"f_scale", f->loss != TESS_XPCS_LOSS_LINEAR, robust},
         {"fourier_order", f->scaling == TESS_XPCS_SCALING_FOURIER, fourier},
         {"n_bootstrap", is_refitted, bootstrap},
@@ -66,16 +35,16 @@ void xpcs_warn_unused(const cli *c, const xpcs_job *j)
         {"shear_normalize", f->shear_weights, weights},
         {"min_success_rate", f->bad_chunk != 0, "without --bad-chunk mask"},
     };
-    const dependence of_simulations[] = {
+    const unused_rule of_simulations[] = {
         {"photons", j->simulation.speckle, speckle},
         {"n_pixel", j->simulation.speckle, speckle},
         {"sigma", !j->simulation.speckle, "with --speckle, whose noise is that of photons"},
     };
 
     if (has_table(c, tess_xpcs_fit_params())) {
-        warn_of(c, of_fits, sizeof of_fits / sizeof *of_fits);
+        unused_warn(c, of_fits, sizeof of_fits / sizeof *of_fits);
     }
     if (has_table(c, tess_xpcs_simulation_params())) {
-        warn_of(c, of_simulations, sizeof of_simulations / sizeof *of_simulations);
+        unused_warn(c, of_simulations, sizeof of_simulations / sizeof *of_simulations);
     }
 }
