@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_ARRAY = 5, MAX_IDLE = 8, MAX_ARRAY = 3 * N_ARRAY + 2, MAX_SPEC = 512 };
+enum { N_ARRAY = 5, MAX_IDLE = 8, MAX_ARRAY = 3 * N_ARRAY + 2, MAX_SPEC = 512, MAX_MESSAGE = 160 };
 
 // Contexts at rest: handlers of one program run on several threads at once.
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -76,7 +76,7 @@ static void *attribute(const xla_call *call, const char *name, int type)
 static int64_t number(const xla_call *call, const char *name)
 {
     const xla_scalar *value = attribute(call, name, XLA_ATTRIBUTE_SCALAR);
-    return value ? *(const int64_t *)value->value : 0;
+    return value && value->dtype == XLA_S64 ? *(const int64_t *)value->value : 0;
 }
 
 static void text(const xla_call *call, const char *name, char *to, size_t capacity)
@@ -142,21 +142,49 @@ typedef struct ffi_arrays {
     tess_array views[MAX_ARRAY];
     int n;
     int ordinal;
-    int is_bad;
+    tess_status status;        // of the first that cannot be viewed
+    char message[MAX_MESSAGE]; // why, where the library does not know
 } ffi_arrays;
 
-static const tess_array *view_of(ffi_arrays *all, const void *value)
+static int to_dtype(int xla, tess_dtype *dtype)
+{
+    switch (xla) {
+    case XLA_F64:
+        *dtype = TESS_F64;
+        return 0;
+    case XLA_F32:
+        *dtype = TESS_F32;
+        return 0;
+    case XLA_BF16:
+        *dtype = TESS_BF16;
+        return 0;
+    case XLA_F16:
+        *dtype = TESS_F16;
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+// Programs are compiled for any type: a guess here would read and write past the end of arrays.
+static const tess_array *view_of(ffi_arrays *all, const void *value, const char *of,
+                                 const char *name)
 {
     const xla_buffer *buffer = value;
     tess_array *view = &all->views[all->n++];
-    const tess_dtype dtype = buffer->dtype == XLA_F64    ? TESS_F64
-                             : buffer->dtype == XLA_F32  ? TESS_F32
-                             : buffer->dtype == XLA_BF16 ? TESS_BF16
-                                                         : TESS_F16;
-    if (tess_array_init(view, buffer->data, dtype, (int32_t)buffer->rank, buffer->dims) !=
-        TESS_OK) {
-        all->is_bad = 1;
+    tess_dtype dtype = TESS_F32;
+    if (all->status != TESS_OK) {
+        return view;
     }
+    if (to_dtype(buffer->dtype, &dtype) < 0) {
+        (void)snprintf(all->message, sizeof all->message,
+                       "clifford: %s%s: is of XLA's element type %d; supported are f64, f32, bf16 "
+                       "and f16",
+                       of, name, buffer->dtype);
+        all->status = TESS_E_DTYPE;
+        return view;
+    }
+    all->status = tess_array_init(view, buffer->data, dtype, (int32_t)buffer->rank, buffer->dims);
     if (all->ordinal >= 0) {
         view->space = TESS_SPACE_DEVICE;
         view->device = all->ordinal;
@@ -166,14 +194,15 @@ static const tess_array *view_of(ffi_arrays *all, const void *value)
 
 // Arrays that are there, from the next value on.
 static tess_clifford_arrays next_arrays(ffi_arrays *all, void **values, int64_t *next,
-                                        int64_t present)
+                                        int64_t present, const char *of)
 {
+    static const char *const names[] = {"x", "y", "weight", "linear_weight", "bias"};
     tess_clifford_arrays arrays = {.struct_size = sizeof arrays};
     const tess_array **slots[N_ARRAY] = {&arrays.x, &arrays.y, &arrays.weight,
                                          &arrays.linear_weight, &arrays.bias};
     for (int i = 0; i < N_ARRAY; i++) {
         if (present >> i & 1) {
-            *slots[i] = view_of(all, values[(*next)++]);
+            *slots[i] = view_of(all, values[(*next)++], of, names[i]);
         }
     }
     return arrays;
@@ -188,50 +217,59 @@ static int count(int64_t present)
     return n;
 }
 
-static tess_status run(const xla_call *call, int ordinal, void *stream)
+static tess_status run(const xla_call *call, void *stream, ffi_arrays *all)
 {
     tess_clifford_op op;
-    ffi_arrays all = {.ordinal = ordinal};
     const int64_t pass = number(call, "pass");
     const int64_t present = number(call, "present");
     const int n = count(present);
     int64_t argument = 0;
     int64_t result = 0;
     tess_context *context = NULL;
+    tess_clifford_arrays cotangents = {0};
+    tess_clifford_arrays out = {0};
     tess_clifford_call how;
     if (pass < TESS_CLIFFORD_FORWARD || pass > TESS_CLIFFORD_DOUBLE_BACKWARD ||
         call->arguments.n != n + (pass > 1) + (pass > 2) * n ||
         call->results.n != (pass == 1 ? 1 : n + (pass > 2))) {
+        (void)snprintf(all->message, sizeof all->message,
+                       "clifford: arrays do not fit pass %lld and present %lld", (long long)pass,
+                       (long long)present);
         return TESS_E_ARGUMENT;
     }
-    tess_status status = read_operation(call, &op);
+    void **in_values = call->arguments.values;
+    void **out_values = call->results.values;
+    const tess_clifford_arrays in = next_arrays(all, in_values, &argument, present, "");
+    const tess_array *gz = pass > 1 ? view_of(all, in_values[argument++], "", "gz") : NULL;
+    if (pass == TESS_CLIFFORD_DOUBLE_BACKWARD) {
+        cotangents = next_arrays(all, in_values, &argument, present, "cotangent of ");
+    }
+    const tess_array *first = pass != TESS_CLIFFORD_BACKWARD
+                                  ? view_of(all, out_values[result++], "", pass == 1 ? "z" : "dgz")
+                                  : NULL;
+    if (pass != TESS_CLIFFORD_FORWARD) {
+        out = next_arrays(all, out_values, &result, present, "gradient of ");
+    }
+    tess_status status = all->status == TESS_OK ? read_operation(call, &op) : all->status;
     if (status == TESS_OK) {
-        status = take_context(ordinal, &context);
+        status = take_context(all->ordinal, &context);
     }
     if (status != TESS_OK) {
         return status;
     }
     tess_clifford_call_init(&how, sizeof how);
-    how.has_stream = ordinal >= 0;
+    how.has_stream = all->ordinal >= 0;
     how.stream = stream;
-    void **in_values = call->arguments.values;
-    void **out_values = call->results.values;
-    const tess_clifford_arrays in = next_arrays(&all, in_values, &argument, present);
-    const tess_array *gz = pass > 1 ? view_of(&all, in_values[argument++]) : NULL;
     if (pass == TESS_CLIFFORD_FORWARD) {
-        const tess_array *z = view_of(&all, out_values[0]);
-        status = tess_clifford_forward(context, &op, &in, z, NULL, NULL, &how);
+        status = tess_clifford_forward(context, &op, &in, first, NULL, NULL, &how);
     } else if (pass == TESS_CLIFFORD_BACKWARD) {
-        const tess_clifford_arrays out = next_arrays(&all, out_values, &result, present);
         status = tess_clifford_backward(context, &op, &in, gz, NULL, &out, &how);
     } else {
-        const tess_clifford_arrays cotangents = next_arrays(&all, in_values, &argument, present);
-        const tess_array *dgz = view_of(&all, out_values[result++]);
-        const tess_clifford_arrays out = next_arrays(&all, out_values, &result, present);
-        status = tess_clifford_double_backward(context, &op, &in, gz, &cotangents, dgz, &out, &how);
+        status =
+            tess_clifford_double_backward(context, &op, &in, gz, &cotangents, first, &out, &how);
     }
-    give_context(ordinal, context);
-    return all.is_bad ? TESS_E_SHAPE : status;
+    give_context(all->ordinal, context);
+    return status;
 }
 
 // XLA asks for the version it was written for before it calls for work.
@@ -248,14 +286,14 @@ static int answers_metadata(const xla_call *call)
     return 1;
 }
 
-static xla_error *error_of(const xla_call *call, tess_status status)
+static xla_error *execute(const xla_call *call, int ordinal, void *stream)
 {
-    if (status == TESS_OK) {
+    ffi_arrays all = {.ordinal = ordinal};
+    if (run(call, stream, &all) == TESS_OK) {
         return NULL;
     }
-    const char *message = tess_last_error();
-    xla_error_args args = {sizeof args, NULL,
-                           message && *message ? message : "clifford: not an operation",
+    const char *message = *all.message ? all.message : tess_last_error();
+    xla_error_args args = {sizeof args, NULL, *message ? message : "clifford: not an operation",
                            XLA_ERROR_INVALID_ARGUMENT};
     return call->api->create_error(&args);
 }
@@ -265,7 +303,7 @@ static xla_error *handle_cpu(xla_call *call)
     if (answers_metadata(call) || call->stage != XLA_STAGE_EXECUTE) {
         return NULL;
     }
-    return error_of(call, run(call, -1, NULL));
+    return execute(call, -1, NULL);
 }
 
 static xla_error *handle_cuda(xla_call *call)
@@ -279,7 +317,7 @@ static xla_error *handle_cuda(xla_call *call)
     if (!error && call->api->struct_size >= sizeof *call->api) {
         error = call->api->get_ordinal(&ordinal);
     }
-    return error ? error : error_of(call, run(call, ordinal.ordinal, stream.stream));
+    return error ? error : execute(call, ordinal.ordinal, stream.stream);
 }
 
 // A pointer to a function as that to an object, which POSIX has fit.

@@ -14,6 +14,7 @@ enum {
     XLA_ATTRIBUTE_SCALAR = 3,
     XLA_ATTRIBUTE_STRING = 4,
     XLA_ERROR_INVALID_ARGUMENT = 3,
+    XLA_S64 = 5,
     XLA_F16 = 10,
     XLA_F32 = 11,
     XLA_F64 = 12,

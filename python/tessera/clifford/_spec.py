@@ -21,10 +21,10 @@ _SIGNS = {1: "+", -1: "-", 0: "0"}
 
 def metric_text(metric: MetricLike) -> str:
     """Return the text of a metric: its own, or the signs of its numbers; an Algebra has one."""
-    if isinstance(metric, str):
-        return metric
-    text = getattr(metric, "signs", None)
+    text = metric if isinstance(metric, str) else getattr(metric, "signs", None)
     if isinstance(text, str):
+        if _is_cut(text):
+            _core.clifford_algebra(_visible(text))  # complains
         return text
     try:
         return "".join([_SIGNS[square] for square in cast("Iterable[int]", metric)])
@@ -52,20 +52,36 @@ def make_spec(
     """
     text = metric_text(metric)
     if activation is not None:
-        text += f"|activation={activation}"
+        text += f"|activation={_word('activation', activation)}"
     if normalize is not None:
         text += f"|normalize={_truth('normalize', normalize)}"
     if norm_metric is not None:
-        text += f"|norm_metric={norm_metric}"
+        text += f"|norm_metric={_word('norm_metric', norm_metric)}"
     if eps is not None:
         text += f"|eps={_number('eps', eps)!r}"
     if bias_mode is not None:
-        text += f"|bias_mode={bias_mode}"
+        text += f"|bias_mode={_word('bias_mode', bias_mode)}"
     if precision is not None:
-        text += f"|precision={precision}"
+        text += f"|precision={_word('precision', precision)}"
     if path_mask is not None:
         text += f"|path_mask={_bits('path_mask', path_mask)}"
     return text
+
+
+def _is_cut(text: str) -> bool:
+    # What follows a bar would be read as an option, what follows a zero not at all.
+    return "|" in text or "\0" in text
+
+
+def _visible(text: str) -> str:
+    return text.replace("\0", "\\0")
+
+
+def _word(name: str, value: Any) -> str:
+    word = str(value)
+    if _is_cut(word):
+        _core.clifford_op("gate", "+", {name: _visible(word)})  # complains
+    return word
 
 
 def _truth(name: str, value: Any) -> bool:

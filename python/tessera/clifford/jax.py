@@ -25,15 +25,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from tessera import _core
-from tessera.clifford._spec import SLOTS, make_spec, mask_of, operation
+from tessera._lib import Session
+from tessera.clifford import _arrays
+from tessera.clifford._spec import SLOTS, Operation, make_spec, mask_of, operation
 
 if TYPE_CHECKING:
     from tessera.clifford._spec import MetricLike
+    from tessera.clifford._types import Activation, BiasMode, NormMetric, Precision
 
 __all__ = ["fcgp", "layer", "linear", "mv_gelu", "rms_norm", "sgp"]
 
 _TARGET = "tessera_clifford"
 _FORWARD, _BACKWARD, _DOUBLE_BACKWARD = 1, 2, 3
+_ANY_SIZE = 1_000_003  # and on: stands for sizes that a program leaves open
 
 
 @cache
@@ -98,38 +102,72 @@ _forward.defvjp(_keep, _pull)
 _backward.defvjp(_keep_both, _pull_both)
 
 
-def _rows(x: Any, axis: int) -> Any:
+def _rows(name: str, x: Any, axis: int) -> Any:
     """View x as (component, row, feature)."""
     if axis not in (0, -1):
         raise _core.ArgumentError(f"axis: expected 0 or -1 (components first or last), got {axis}")
+    if x is None:
+        return x
+    if x.ndim < 2:
+        raise _core.ShapeError(f"{name}: expected (component, row, feature), got {x.ndim} axes")
     x = jnp.moveaxis(x, axis, 0)
-    return x if x.ndim == 3 else x.reshape(x.shape[0], -1, x.shape[-1])
+    if x.ndim == 3:
+        return x
+    if x.shape[-1] == 0:
+        raise _core.ShapeError(f"{name}: {x.shape}: expected at least one feature")
+    return x.reshape(x.shape[0], -1, x.shape[-1])
+
+
+def _stand_in(kind: str, name: str, a: Any, open_sizes: dict[Any, int]) -> Any:
+    """Return one number seen as an array of a's shape and type."""
+    is_numpy = isinstance(a.dtype, np.dtype) and a.dtype.isbuiltin == 1
+    if not is_numpy and a.dtype != jnp.bfloat16:  # NumPy lends arrays of its own types only
+        raise _core.DTypeError(
+            f"clifford.{kind}: {name}: is {a.dtype}; supported are f64, f32, bf16 and f16: "
+            "convert it"
+        )
+    sizes = [
+        n if isinstance(n, int) else open_sizes.setdefault(n, _ANY_SIZE + len(open_sizes))
+        for n in a.shape
+    ]
+    return _arrays.native(np.broadcast_to(np.empty((), a.dtype), sizes))
+
+
+def _check(o: Operation, arrays: list[Any]) -> None:
+    """Let the library check what it can without data: presence, types and shapes.
+
+    Programs run later, and what fails in them is JAX's error.
+    """
+    open_sizes: dict[Any, int] = {}
+    seen = [
+        None if a is None else _stand_in(o.kind, name, a, open_sizes)
+        for name, a in zip(SLOTS, arrays, strict=True)
+    ]
+    with Session(device="cpu") as context:
+        o.native().workspace(context, _FORWARD, *seen)
 
 
 def _run(kind: str, spec: str, axis: int, x: Any, *rest: Any) -> Any:
     if "|precision=" not in spec and kind in ("fcgp", "linear", "layer", "fc_layer"):
         spec += "|precision=highest"
     o = operation(kind, spec)  # complains about metric and options
-    arrays = [None if a is None else jnp.asarray(a) for a in (x, *rest)]
+    if x is None:
+        raise TypeError(f"{kind}: x: expected an array, got None")
+    arrays: list[Any] = [None if a is None else jnp.asarray(a) for a in (x, *rest)]
     arrays += [None] * (len(SLOTS) - len(arrays))
-    if arrays[0] is None or arrays[0].ndim < 2:
-        raise _core.ShapeError(f"clifford.{kind}: x: expected (component, row, feature)")
     shape = arrays[0].shape
-    arrays[0] = _rows(arrays[0], axis)
-    if arrays[1] is not None:
-        arrays[1] = _rows(arrays[1], axis)
+    arrays[:2] = _rows("x", arrays[0], axis), _rows("y", arrays[1], axis)
+    _check(o, arrays)
     if arrays[4] is not None:
         arrays[4] = arrays[4].reshape(-1)
-    if arrays[0].shape[0] != o.n_component:
-        raise _core.ShapeError(
-            f"clifford.{kind}: x: {o.n_component} components expected on axis {axis}, got {shape}"
-        )
     z = _forward(kind, spec, tuple(arrays))
     inner = shape[1:-1] if axis == 0 else shape[:-2]
     return jnp.moveaxis(z.reshape(z.shape[0], *inner, z.shape[-1]), 0, axis)
 
 
-def mv_gelu(x: Any, metric: MetricLike, *, axis: int = 0, **options: Any) -> Any:
+def mv_gelu(
+    x: Any, metric: MetricLike, *, activation: Activation | None = None, axis: int = 0
+) -> Any:
     """Multiply every component by a function of the scalar: :func:`tessera.clifford.mv_gelu`.
 
     Parameters
@@ -138,39 +176,56 @@ def mv_gelu(x: Any, metric: MetricLike, *, axis: int = 0, **options: Any) -> Any
         float32, float64, float16 or bfloat16.
     metric : str, sequence of int or Algebra
         The algebra.
+    activation : str, optional
+        As in :func:`tessera.clifford.mv_gelu`, like all options here.
     axis : {0, -1}
         Where the components are.
-    **options
-        ``activation``.
 
     Returns
     -------
     array
         Of x's shape and type.
     """
-    return _run("gate", make_spec(metric, **options), axis, x)
+    return _run("gate", make_spec(metric, activation=activation), axis, x)
 
 
-def rms_norm(x: Any, metric: MetricLike, *, axis: int = 0, **options: Any) -> Any:
+def rms_norm(
+    x: Any,
+    metric: MetricLike,
+    *,
+    norm_metric: NormMetric | None = None,
+    eps: float | None = None,
+    axis: int = 0,
+) -> Any:
     """Divide every grade by its size in a row: :func:`tessera.clifford.rms_norm`.
 
     Parameters
     ----------
     x, metric, axis
         As in :func:`mv_gelu`.
-    **options
-        ``norm_metric``, ``eps``.
+    norm_metric, eps
+        As in :func:`tessera.clifford.rms_norm`.
 
     Returns
     -------
     array
         Of x's shape and type.
     """
-    return _run("norm", make_spec(metric, **options), axis, x)
+    return _run("norm", make_spec(metric, norm_metric=norm_metric, eps=eps), axis, x)
 
 
 def sgp(
-    x: Any, y: Any, weight: Any | None, metric: MetricLike, *, axis: int = 0, **options: Any
+    x: Any,
+    y: Any,
+    weight: Any | None,
+    metric: MetricLike,
+    *,
+    activation: Activation | None = None,
+    normalize: bool | None = None,
+    norm_metric: NormMetric | None = None,
+    eps: float | None = None,
+    path_mask: int | None = None,
+    axis: int = 0,
 ) -> Any:
     """Multiply with a weight per feature and path: :func:`tessera.clifford.sgp`.
 
@@ -180,18 +235,39 @@ def sgp(
         As in :func:`mv_gelu`.
     weight : array, shape (feature, path), or None
         None: all ones.
-    **options
-        ``activation``, ``normalize``, ``norm_metric``, ``eps``, ``path_mask``.
+    activation, normalize, norm_metric, eps, path_mask
+        As in :func:`tessera.clifford.sgp`.
 
     Returns
     -------
     array
         Of x's shape and type.
     """
-    return _run("sgp", make_spec(metric, **options), axis, x, y, weight)
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        path_mask=path_mask,
+    )
+    return _run("sgp", spec, axis, x, y, weight)
 
 
-def fcgp(x: Any, y: Any, weight: Any, metric: MetricLike, *, axis: int = 0, **options: Any) -> Any:
+def fcgp(
+    x: Any,
+    y: Any,
+    weight: Any,
+    metric: MetricLike,
+    *,
+    activation: Activation | None = None,
+    normalize: bool | None = None,
+    norm_metric: NormMetric | None = None,
+    eps: float | None = None,
+    precision: Precision | None = None,
+    path_mask: int | None = None,
+    axis: int = 0,
+) -> Any:
     """Multiply with weights that mix features: :func:`tessera.clifford.fcgp`.
 
     Parameters
@@ -200,19 +276,35 @@ def fcgp(x: Any, y: Any, weight: Any, metric: MetricLike, *, axis: int = 0, **op
         As in :func:`mv_gelu`.
     weight : array, shape (path, feature in, feature out)
         The weights.
-    **options
-        Those of :func:`sgp`, and ``precision``.
+    activation, normalize, norm_metric, eps, precision, path_mask
+        As in :func:`tessera.clifford.fcgp`; precision is 'highest' where none is given.
 
     Returns
     -------
     array
         Of x's type.
     """
-    return _run("fcgp", make_spec(metric, **options), axis, x, y, weight)
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        precision=precision,
+        path_mask=path_mask,
+    )
+    return _run("fcgp", spec, axis, x, y, weight)
 
 
 def linear(
-    x: Any, weight: Any, bias: Any | None, metric: MetricLike, *, axis: int = 0, **options: Any
+    x: Any,
+    weight: Any,
+    bias: Any | None,
+    metric: MetricLike,
+    *,
+    bias_mode: BiasMode | None = None,
+    precision: Precision | None = None,
+    axis: int = 0,
 ) -> Any:
     """Map features linearly, with one matrix per grade: :func:`tessera.clifford.linear`.
 
@@ -224,15 +316,16 @@ def linear(
         The matrices.
     bias : array, shape (feature out,), or None
         Added to the scalar, or with ``bias_mode="all"`` to every component.
-    **options
-        ``bias_mode``, ``precision``.
+    bias_mode, precision
+        As in :func:`tessera.clifford.linear`; precision as in :func:`fcgp`.
 
     Returns
     -------
     array
         Of x's type.
     """
-    return _run("linear", make_spec(metric, **options), axis, x, None, None, weight, bias)
+    spec = make_spec(metric, bias_mode=bias_mode, precision=precision)
+    return _run("linear", spec, axis, x, None, None, weight, bias)
 
 
 def layer(
@@ -243,8 +336,14 @@ def layer(
     metric: MetricLike,
     *,
     use_fc: bool = False,
+    activation: Activation | None = None,
+    normalize: bool | None = None,
+    norm_metric: NormMetric | None = None,
+    eps: float | None = None,
+    bias_mode: BiasMode | None = None,
+    precision: Precision | None = None,
+    path_mask: int | None = None,
     axis: int = 0,
-    **options: Any,
 ) -> Any:
     """Multiply x with its linear map: :func:`tessera.clifford.layer`.
 
@@ -258,13 +357,23 @@ def layer(
         As in :func:`linear`.
     use_fc : bool
         Fully connected product.
-    **options
-        Those of :func:`fcgp` and :func:`linear`.
+    activation, normalize, norm_metric, eps, bias_mode, precision, path_mask
+        As in :func:`fcgp` and :func:`linear`.
 
     Returns
     -------
     array
         Of x's type.
     """
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        bias_mode=bias_mode,
+        precision=precision,
+        path_mask=path_mask,
+    )
     kind = "fc_layer" if use_fc else "layer"
-    return _run(kind, make_spec(metric, **options), axis, x, None, weight, linear_weight, bias)
+    return _run(kind, spec, axis, x, None, weight, linear_weight, bias)
