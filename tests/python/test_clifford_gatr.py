@@ -271,3 +271,58 @@ def test_inverse_and_sandwich() -> None:
         algebra.inverse(null.numpy())
     with pytest.raises(tessera.Error, match="versor: expected 16 components"):
         algebra.sandwich(null[:8], null)
+
+
+@pytest.mark.parametrize(("n_value", "s"), [(1, 0), (2, 3), (5, 1)])
+def test_scale_multiplies_the_inner_product(n_value: int, s: int) -> None:
+    torch.manual_seed(1)
+    q, k = torch.randn(2, 3, 2, 5, 1, 16, dtype=F64)
+    v = torch.randn(3, 2, 5, n_value, 16, dtype=F64)
+    scalars = [torch.randn(3, 2, 5, s, dtype=F64) for _ in range(3)] if s else [None] * 3
+    inputs = (q, k, v, *scalars)
+    mask = torch.rand(5, 5) > 0.3
+    mask.fill_diagonal_(True)
+    scale = (12 + s) ** -0.5
+    for options in ({}, {"attn_mask": mask}, {"is_causal": True}, {"backend": "native"}):
+        want = gatr.sdp_attention(*inputs, **options)[0]
+        for same in (None, scale):
+            got = gatr.sdp_attention(*inputs, scale=same, **options)[0]
+            torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
+    features, keys = gatr.attention_features(q, k, *scalars[:2])
+    logits = features @ keys.transpose(-2, -1)
+    logits = logits * 0.4 * (12 + s) ** 0.5 / keys.shape[-1] ** 0.5
+    want = torch.einsum("bhij,bhjcx->bhicx", logits.softmax(-1), v)
+    torch.testing.assert_close(gatr.sdp_attention(*inputs, scale=0.4)[0], want)
+
+
+@pytest.mark.parametrize("name", ["attention.qkv_module.in_linear", "attention.out_linear.s2mvs"])
+def test_hooks_in_a_block_are_called(name: str) -> None:
+    torch.manual_seed(1)
+    block = gatr.GATrBlock(4, 6, {"num_heads": 2}).double()
+    x, s = torch.randn(2, 5, 4, 16, dtype=F64), torch.randn(2, 5, 6, dtype=F64)
+    want = block(x, s)
+    seen = []
+    block.get_submodule(name).register_forward_hook(lambda *_: seen.append(1))
+    for a, b in zip(block(x, s), want, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_net()(torch.zeros(5, 2, 15)), r"multivectors: expected .*item, 2, 16\)"),
+        (lambda: make_net()(torch.zeros(2, 16)), r"multivectors: expected .*item, 2, 16\)"),
+        (lambda: make_net()(torch.zeros(5, 2, 16).numpy()), "multivectors: expected a tensor"),
+        (lambda: gatr.mean_reference(torch.zeros(2, 15)), "multivectors: expected shape"),
+        (
+            lambda: make_net()(torch.zeros(5, 2, 16).double(), torch.zeros(5, 3).double()),
+            "are float64, but the module is float32",
+        ),
+        (lambda: gatr.GATrBlock(4, 0, {"num_heads": 0}), "num_heads: expected an integer"),
+        (lambda: gatr.GATr(1, 1, 4, num_blocks=-1), "num_blocks: expected an integer"),
+    ],
+)
+def test_errors(call: Any, message: str) -> None:
+    with pytest.raises(tessera.Error, match=message):
+        call()

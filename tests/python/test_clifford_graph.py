@@ -296,7 +296,7 @@ def test_complaints() -> None:
         (lambda: tc.graph_sum(x[0], g), "x: expected"),
         (lambda: tc.graph_sum(x, g, scale[:3]), "scale: "),
         (lambda: tc.graph_sum(x, g, scale.float()), "scale: is f32 beside x of f64"),
-        (lambda: tc.graph_sum(x, g, scale.numpy()), "scale: expected a tensor"),
+        (lambda: tc.graph_sum(x, g, scale.numpy()), "scale: is ndarray, but x is a tensor"),
         (lambda: tc.graph_sum(x.numpy()[0], g), "x: expected"),
         (lambda: tc.graph_sum(x, g, scale.to("meta")), "scale: is on meta, but x is on cpu"),
         (lambda: tc.GraphLayer(3, "+++", 2).double()(x, g), "edge_features: 0 per edge"),
@@ -304,3 +304,26 @@ def test_complaints() -> None:
     for call, part in cases:
         with pytest.raises(tessera.Error, match=part):
             call()
+
+
+@pytest.mark.parametrize(
+    ("x", "scale", "message"),
+    [
+        (np.zeros((8, 3, 2)), torch.ones(3, requires_grad=True), "scale: is a tensor of torch"),
+        (np.zeros((8, 3, 2)), torch.ones(3, 2), "scale: is a tensor of torch, but x is ndarray"),
+        (torch.zeros(8, 3, 2), np.ones(3), "scale: is ndarray, but x is a tensor of torch"),
+        (torch.zeros(8, 3, 2), 2.0, "scale: is float, but x is a tensor of torch"),
+        (torch.zeros(8, 3, 2), [1.0, 2.0, 3.0], "scale: is list, but x is a tensor of torch"),
+        (np.zeros((8, 3, 2)), 2.0, r"scale: expected \(edge, feature\) or \(edge,\), got 0 axes"),
+        (torch.zeros(8, 3, 2), torch.ones(()), r"scale: expected .*, got 0 axes"),
+        (torch.zeros(8, 3, 2).to_sparse(), None, "x: is sparse_coo; dense tensors are taken"),
+        (torch.zeros(8, 3, 2), torch.ones(3, 2).to_sparse(), "scale: is sparse_coo; dense"),
+        (torch.zeros(8, 3, 2), torch.ones(3).to_sparse(), "scale: is sparse_coo; dense"),
+    ],
+)
+def test_what_is_no_array_or_mixed_is_refused(x: Any, scale: Any, message: str) -> None:
+    graph = tc.Graph([0, 1, 2], [1, 0, 1], 3)
+    with pytest.raises(tessera.Error, match=message):
+        tc.graph_sum(x, graph, scale)
+    with pytest.raises(tessera.Error, match=message):
+        tc.graph_product(x, x, None, graph, "+++", scale=scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -148,6 +150,11 @@ def make_block(name: str) -> Any:
 
 def make_net(**options: Any) -> Any:
     return lgatr.LGATr(1, 2, 1, 4, 3, 2, 6, {"num_heads": 2}, {"mlp_ratio": 2}, **options)
+
+
+def run_net(**options: Any) -> Any:
+    torch.manual_seed(7)
+    return make_net()(torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3), **options)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -407,8 +414,206 @@ def test_spurions() -> None:
         (lambda: lgatr.embed_vector(torch.zeros(3)), r"vectors: expected \(\.\.\., 4\)"),
         (lambda: lgatr.get_spurions("beam"), "beam_spurion: expected lightlike, .*got 'beam'"),
         (lambda: lgatr.EquiLinear(0, 3), "in_mv_channels: expected an integer of at least 1"),
+        (lambda: lgatr.LGATrBlock(4, 4, {"num_heads": 0}), "num_heads: expected an integer of at"),
+        (lambda: lgatr.LGATrBlock(4, 4, {"num_heads": -2}), "num_heads: expected an integer of at"),
+        (lambda: make_net(reinsert_mv_channels=[7]), "reinsert_mv_channels: 7 is none of the 2"),
+        (lambda: make_net(reinsert_s_channels=[-4]), "reinsert_s_channels: -4 is none of the 3"),
+        (
+            lambda: make_net()(torch.zeros(2, 16), torch.zeros(3)),
+            r"multivectors: expected shape \(\.\.\., item, 2, 16\)",
+        ),
+        (
+            lambda: make_net()(torch.zeros(5, 2, 16).double(), torch.zeros(5, 3).double()),
+            r"multivectors, scalars: are float64, but the module is float32; \.to\(",
+        ),
+        (
+            lambda: make_net()(torch.zeros(5, 2, 16).numpy(), torch.zeros(5, 3)),
+            "multivectors: expected a tensor, got ndarray",
+        ),
+        (
+            lambda: make_net()(torch.zeros(5, 2, 16), torch.zeros(5, 3).numpy()),
+            "scalars: expected a tensor, got ndarray",
+        ),
+        (lambda: run_net(backend="flash"), "backend: expected 'native', .*got 'flash'"),
+        (lambda: run_net(cu_seqlens_q=1), "cu_seqlens_q: is of lgatr's backend 'flash'"),
+        (lambda: run_net(mask=1), "mask: is unknown; expected attn_mask, "),
     ],
 )
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises(tessera.Error, match=message):
         call()
+
+
+# Everything in a block that a short cut goes around, but the list of layers, which nobody calls.
+INNER = [
+    name
+    for name, m in make_block("block_sub").named_modules()
+    if name and not type(m).__module__.endswith("_dense") and type(m) is not torch.nn.ModuleList
+]
+
+
+def block_and_inputs() -> Any:
+    torch.manual_seed(8)
+    block = make_block("block_sub").double()
+    with torch.no_grad():
+        for p in block.parameters():
+            p.add_(0.1 * torch.randn_like(p))
+    x = torch.randn(2, 5, 4, 16, dtype=torch.float64)
+    return block, x, torch.randn(2, 5, 6, dtype=torch.float64)
+
+
+def assert_same(got: Any, want: Any) -> None:
+    for a, b in zip(got, want, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_hooks_of_what_is_in_a_block_are_called(name: str) -> None:
+    block, x, s = block_and_inputs()
+    want = block(x, s)
+    parameters = list(block.parameters())
+    wanted = torch.autograd.grad(sum(t.square().sum() for t in want), parameters)
+    part = block.get_submodule(name)
+    seen: list[str] = []
+    for kind in ("forward_pre", "forward", "full_backward_pre", "full_backward"):
+        hook = getattr(part, f"register_{kind}_hook")(lambda *_, kind=kind: seen.append(kind))
+        got = block(x.clone().requires_grad_(), s.clone().requires_grad_())
+        assert_same(got, want)
+        if "backward" in kind:
+            sum(t.square().sum() for t in got).backward()
+        assert seen == [kind]
+        seen.clear()
+        hook.remove()
+    handle = part.register_forward_hook(lambda *_: None)
+    got = torch.autograd.grad(sum(t.square().sum() for t in block(x, s)), parameters)
+    handle.remove()
+    torch.testing.assert_close(got, wanted, rtol=1e-10, atol=1e-10)
+    assert torch.equal(block(x, s)[0], want[0])  # the short cut again
+
+
+@pytest.mark.parametrize("multi_query", [False, True])
+def test_hooks_in_attention_with_all_options(multi_query: bool) -> None:
+    torch.manual_seed(8)
+    config = {"in_mv_channels": 4, "out_mv_channels": 4, "in_s_channels": 8, "out_s_channels": 8}
+    config |= {"num_heads": 2, "multi_query": multi_query, "head_scale": True}
+    config |= {"additional_qk_mv_channels": 1, "additional_qk_s_channels": 2}
+    layer = lgatr.SelfAttention(config).double()
+    x, s = torch.randn(2, 5, 4, 16).double(), torch.randn(2, 5, 8).double()
+    more = torch.randn(2, 5, 1, 16).double(), torch.randn(2, 5, 2).double()
+    with torch.no_grad():
+        layer.head_scale.copy_(torch.tensor([0.5, 2.0]))
+    want = layer(x, s, *more, is_causal=True)
+    shapes: list[Any] = []
+    layer.qkv_module.register_forward_hook(lambda m, i, z: shapes.extend(t.shape for t in z))
+    assert_same(layer(x, s, *more, is_causal=True), want)
+    n = 1 if multi_query else 2
+    assert shapes[:3] == [(2, 2, 5, 2, 16), (2, n, 5, 2, 16), (2, n, 5, 2, 16)]
+    assert shapes[3:] == [(2, 2, 5, 4), (2, n, 5, 4), (2, n, 5, 4)]
+
+
+def test_settings_and_modules_that_are_changed_count() -> None:
+    block, x, s = block_and_inputs()
+    want = block(x, s)[0]
+    changes: tuple[Any, ...] = (
+        lambda b: setattr(b.norm1, "epsilon", 10.0),
+        lambda b: setattr(b.norm2, "epsilon", 10.0),
+        lambda b: setattr(b.mlp.layers[0].norm, "epsilon", 10.0),
+        lambda b: setattr(b.mlp.layers[1], "nonlinearity", "relu"),
+        lambda b: setattr(b.attention, "dropout", lgatr.GradeDropout(0.5)),
+        lambda b: setattr(b, "mlp", Twice()),
+        lambda b: setattr(b.attention.out_linear.s2s, "forward", lambda t: t[..., :6]),
+    )
+    for change in changes:
+        other = copy.deepcopy(block)
+        assert torch.equal(other(x, s)[0], want)
+        change(other)
+        assert not torch.allclose(other(x, s)[0], want)
+    kept = pickle.loads(pickle.dumps(block))
+    assert torch.equal(kept(x, s)[0], want)
+    parametrize = torch.nn.utils.parametrize
+    parametrize.register_parametrization(kept.mlp.layers[2], "weight", Half())
+    halved = copy.deepcopy(block)
+    with torch.no_grad():
+        halved.mlp.layers[2].weight.mul_(0.5)
+    assert_same(kept(x, s), halved(x, s))
+
+
+class Half(torch.nn.Module):  # type: ignore[misc, name-defined]
+    def forward(self, w: Any) -> Any:
+        return w / 2
+
+
+class Twice(torch.nn.Module):  # type: ignore[misc, name-defined]
+    def forward(self, x: Any, s: Any = None) -> Any:
+        return 2 * x, s
+
+
+def test_another_module_in_the_place_of_attention() -> None:
+    class Nothing(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, s: Any, *more: Any, **options: Any) -> Any:
+            return torch.zeros_like(x), torch.zeros_like(s)
+
+    block, x, s = block_and_inputs()
+    block.attention = Nothing()
+    mv, z = block.mlp(*block.norm2(x, s))
+    assert_same(block(x, s), (x + mv, s + z))
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module .* returned a view:UserWarning")
+def test_parts_are_sharded_by_themselves(tmp_path: Any) -> None:
+    dist = torch.distributed
+    if not dist.is_available() or not dist.is_gloo_available():
+        pytest.skip("torch has no gloo")
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not hasattr(fsdp, "fully_shard"):
+        pytest.skip("torch has no FSDP2")
+    torch.manual_seed(9)
+    net = make_net()
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    want = net(x, s)
+    store = dist.FileStore(str(tmp_path / "store"), 1)
+    dist.init_process_group("gloo", rank=0, world_size=1, store=store)
+    try:
+        mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        for block in net.blocks:
+            for part in (block.attention, block.mlp, block):
+                fsdp.fully_shard(part, mesh=mesh)
+        fsdp.fully_shard(net, mesh=mesh)
+        got = net(x, s)
+        got[0].sum().backward()
+        torch.testing.assert_close(got, want)
+        assert all(p.grad is not None for p in net.blocks[0].mlp.parameters())
+    finally:
+        dist.destroy_process_group()
+
+
+def test_scale_multiplies_the_inner_product() -> None:
+    torch.manual_seed(1)
+    q, k, v = torch.randn(3, 3, 2, 5, 1, 16, dtype=torch.float64)
+    assert_same(lgatr.sdp_attention(q, k, v, scale=0.25)[:1], lgatr.sdp_attention(q, k, v)[:1])
+    signs = torch.tensor(LORENTZ.eta, dtype=q.dtype)
+    logits = 0.7 * torch.einsum("bhicx,bhjcx->bhij", q * signs, k)
+    want = torch.einsum("bhij,bhjcx->bhicx", logits.softmax(-1), v)
+    assert_same(lgatr.sdp_attention(q, k, v, scale=0.7)[:1], (want,))
+    # Nothing but the mean of values is left of no scale at all.
+    flat = lgatr.sdp_attention(q, k, v, scale=0.0)[0]
+    torch.testing.assert_close(flat, v.mean(2, keepdim=True).expand_as(v))
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_options_of_lgatr_networks() -> None:
+    want = run_net()
+    for backend in (None, "native", "default"):
+        assert_same(run_net(backend=backend), want)
+    torch.manual_seed(7)
+    net = make_net(naive_amp=False)
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    exact = net(x, s)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert_same(net(x, s), exact)
+        net.naive_amp = True
+        assert not torch.equal(net(x, s)[0].float(), exact[0])
+    torch.manual_seed(7)
+    options = {"backend": "aot_eager", "fullgraph": True}
+    compiled = make_net(compile=True, compile_kwargs=options, activation_memory_budget=0.5)
+    torch.testing.assert_close(compiled(x, s), exact, rtol=1e-4, atol=1e-4)

@@ -55,6 +55,16 @@ def test_paths_left_out_are_not_counted() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_onnx_by_export_names_the_refusal(tmp_path: Any) -> None:
+    pytest.importorskip("onnxscript")
+    with pytest.raises(Exception, match="ONNX has no operator") as found:
+        torch.onnx.export(
+            tc.Layer(3, "+++"), (torch.randn(8, 2, 3),), tmp_path / "layer.onnx", dynamo=True
+        )
+    assert isinstance(found.value.__cause__, tessera.ArgumentError)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_onnx_is_refused_in_words(tmp_path: Any) -> None:
     layer = tc.Layer(3, "+++")
     with pytest.raises(tessera.ArgumentError, match=r"ONNX has no operator.*torch\.export"):

@@ -296,9 +296,25 @@ def as_graph(graph: Any, n_nodes: Any, n_senders: Any) -> Graph:
     )
 
 
-def _per_edge(scale: Any) -> Any:
-    """View numbers of edges as (edge, feature)."""
-    return scale[:, None] if scale is not None and scale.ndim == 1 else scale
+def _per_edge(scale: Any, x: Any) -> Any:
+    """View numbers of edges as (edge, feature): a tensor beside a tensor, else an array."""
+    if scale is None:
+        return None
+    if _arrays.is_torch(x) != _arrays.is_torch(scale):  # whose gradient would be lost
+        theirs, ours = (
+            "a tensor of torch" if _arrays.is_torch(t) else type(t).__name__ for t in (scale, x)
+        )
+        raise _core.DTypeError(
+            f"clifford.graph: scale: is {theirs}, but x is {ours}; expected a tensor as x is, or "
+            "an array beside an array; torch.as_tensor() makes a tensor of an array"
+        )
+    found = scale if _arrays.is_torch(scale) else _arrays.as_array(scale, "scale")
+    if found.ndim not in (1, 2):
+        raise _core.ShapeError(
+            f"clifford.graph: scale: expected (edge, feature) or (edge,), got {found.ndim} axes"
+        )
+    _arrays.refuse_sparse(found, "clifford.graph: scale")
+    return found[:, None] if found.ndim == 1 else found
 
 
 def graph_sum(x: ArrayT, graph: Edges, scale: ArrayLike | None = None) -> ArrayT:
@@ -333,10 +349,11 @@ def graph_sum(x: ArrayT, graph: Edges, scale: ArrayLike | None = None) -> ArrayT
     if given.ndim != 3:
         raise _core.ShapeError(f"x: expected (component, sender, feature), got {given.ndim} axes")
     edges = as_graph(graph, given.shape[1], given.shape[1])
+    numbers = _per_edge(scale, given)
     if _arrays.is_torch(x):
         from tessera.clifford import _torch_graph
 
-        tensor: Any = _torch_graph.graph_sum(given, edges, _per_edge(scale))
+        tensor: Any = _torch_graph.graph_sum(given, edges, numbers)
         return tensor
     if _arrays.device_of(given) != "cpu":
         raise _core.ArgumentError(
@@ -344,7 +361,6 @@ def graph_sum(x: ArrayT, graph: Edges, scale: ArrayLike | None = None) -> ArrayT
             "torch.from_dlpack(x) makes one"
         )
     z: Any = _arrays.empty(given, (given.shape[0], edges.n_receiver, given.shape[2]))
-    numbers = _per_edge(_arrays.as_array(scale, "scale"))
     lists = (t.cpu().numpy() if _arrays.is_torch(t) else t for t in edges._lists)
     arguments: tuple[Any, ...] = (*lists, *map(_arrays.native, (given, numbers, z)), edges.n_sender)
     with Session(device="cpu") as context:

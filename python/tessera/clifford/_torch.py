@@ -61,7 +61,7 @@ def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
         from tessera.clifford import _torch_sharding
 
         _torch_sharding.register()
-    if torch.onnx.is_in_onnx_export():
+    if torch.onnx.is_in_onnx_export() or _is_exporting_onnx():
         raise _core.ArgumentError(
             f"clifford.{kind}: ONNX has no operator for it; torch.export.export() keeps it for "
             "torch, and tessera.clifford.tests.baselines has formulas of torch's own operators"
@@ -78,6 +78,12 @@ def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
                 f"clifford.{kind}: {name}: is on {t.device}, but x is on {x.device}; "
                 f"move it with .to({str(x.device)!r})"
             )
+
+
+def _is_exporting_onnx() -> bool:
+    """Say whether ONNX is exported; compilers take torch's own function to be always false."""
+    flags = sys.modules.get("torch.onnx._internal.exporter._flags")
+    return bool(getattr(flags, "_is_onnx_exporting", False))
 
 
 def _is_exporting() -> bool:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tessera import _core
-from tessera.clifford import _torch, _torch_eager, _torch_ops
+from tessera.clifford import _arrays, _torch, _torch_eager, _torch_ops
 from tessera.clifford._torch_call import _Context, _lent, _room, _workspace_of
 
 if TYPE_CHECKING:
@@ -304,6 +304,7 @@ def _check(name: str, t: Any, x: Tensor) -> None:
             f"clifford.graph: {name}: expected a tensor as x is, got {type(t).__name__}; "
             "torch.as_tensor() makes one"
         )
+    _arrays.refuse_sparse(t, f"clifford.graph: {name}")
     if t.device != x.device:
         raise _core.ArgumentError(
             f"clifford.graph: {name}: is on {t.device}, but x is on {x.device}; move it with "

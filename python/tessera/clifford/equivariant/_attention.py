@@ -15,12 +15,40 @@ from tessera.clifford import _torch_signs
 from tessera.clifford.equivariant._linear import pack, unpack
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
 
-__all__ = ["attend", "lorentz_attention", "pin_attention", "pin_features"]
+__all__ = ["attend", "checked_options", "lorentz_attention", "pin_attention", "pin_features"]
 
 _PLAIN = (0, 2, 3, 4, 8, 9, 10)  # components of PGA in the inner product, without e123
 _TRIVECTOR = slice(11, 15)
 _N_DISTANCE = 5
 _ALIGNMENT = 8
+_OPTIONS = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
+# What lgatr's other kernels are told by, which are packages and functions of their own there.
+_BACKENDS = {
+    "varlen": ("cu_seq_q", "cu_seq_k", "max_q", "max_k"),
+    "xformers": ("attn_bias", "op"),
+    "flex": ("score_mod", "block_mask"),
+    "flash": ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k"),
+}
+
+
+def checked_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of scaled_dot_product_attention; raise where one is not among them."""
+    for name, value in options.items():
+        if name in _OPTIONS:
+            continue
+        if name == "backend":
+            if value in (None, "native", "default"):
+                continue
+            raise _core.ArgumentError(
+                f"backend: expected 'native', which is torch's scaled_dot_product_attention, got "
+                f"{value!r}; attn_mask says who attends to whom"
+            )
+        owner = next((b for b, names in _BACKENDS.items() if name in names), None)
+        whose = f"is of lgatr's backend {owner!r}, which is not here" if owner else "is unknown"
+        raise _core.ArgumentError(f"{name}: {whose}; expected {', '.join(_OPTIONS)}")
+    if "backend" in options:
+        options = {name: value for name, value in options.items() if name != "backend"}
+    return options
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -67,7 +95,7 @@ def lorentz_attention(
         Scalars, all or none.
     **options
         Of ``torch.nn.functional.scaled_dot_product_attention``: ``attn_mask``, ``is_causal``,
-        ``dropout_p``.
+        ``dropout_p``, ``scale``; ``backend="native"`` is taken, too.
 
     Returns
     -------
@@ -80,6 +108,7 @@ def lorentz_attention(
 
     _check(q_s, k_s, v_s)
     signed = _torch_signs.multiply(q_mv, LORENTZ.eta, -1)
+    options = checked_options(options)
     z = attend(pack(signed, q_s), pack(k_mv, k_s), pack(v_mv, v_s), **options)
     return unpack(z, v_mv.shape[-2], 0 if v_s is None else v_s.shape[-1])
 
@@ -160,8 +189,14 @@ def pin_attention(
         As of :func:`lorentz_attention`.
     """
     _check(q_s, k_s, v_s)
+    options = checked_options(options)
     q, k = pin_features(q_mv, k_mv, q_s, k_s)
     v = pack(v_mv, v_s)
+    # The keys make up for zeros that torch's own scale counts, which no other scale does.
+    width = (len(_PLAIN) + _N_DISTANCE) * q_mv.shape[-2] + (0 if q_s is None else q_s.shape[-1])
+    scale = options.pop("scale", None)
+    if scale is not None:
+        options["scale"] = scale * math.sqrt(width / q.shape[-1])
     # Kernels want values as wide as keys; what is added is cut off again.
     wide = functional.pad(v, (0, q.shape[-1] - v.shape[-1])) if v.shape[-1] < q.shape[-1] else v
     if wide.shape[-1] > q.shape[-1]:

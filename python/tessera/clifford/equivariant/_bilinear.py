@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from tessera import _core
 from tessera.clifford.equivariant._linear import EquivariantLinear, Initialization
 from tessera.clifford.equivariant._maps import N_COMPONENT, Geometry
 from tessera.clifford.equivariant._norm import EquivariantNorm
@@ -32,6 +33,8 @@ class ProductBilinear(nn.Module):
     is_part : bool
         Whether another module arranges the weights for itself.
     """
+
+    SETTINGS = ("keeps_bivectors",)
 
     def __init__(
         self,
@@ -203,5 +206,9 @@ def mean_reference(multivectors: Tensor) -> Tensor:
     torch.Tensor, shape (..., 1, 1, 16)
         The mean over items and channels.
     """
-    assert multivectors.shape[-1] == N_COMPONENT
+    if multivectors.dim() < 3 or multivectors.shape[-1] != N_COMPONENT:
+        raise _core.ShapeError(
+            f"multivectors: expected shape (..., item, channel, {N_COMPONENT}), got "
+            f"{tuple(multivectors.shape)}"
+        )
     return multivectors.mean((-3, -2), keepdim=True)

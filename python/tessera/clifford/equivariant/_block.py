@@ -23,9 +23,12 @@ from tessera.clifford.equivariant._maps import Geometry
 from tessera.clifford.equivariant._mlp import FeedForward, can_fuse
 from tessera.clifford.equivariant._norm import EquivariantNorm
 from tessera.clifford.equivariant._packed import Packed, packs
+from tessera.clifford.equivariant._parts import Parts
 from tessera.clifford.equivariant._self_attention import SelfAttention
 
 __all__ = ["Block"]
+
+_FUSED = ("norm1", "norm2", "attention", "mlp")
 
 
 class Block(Constants):
@@ -80,12 +83,15 @@ class Block(Constants):
             is_part=self.is_fused,
         )
         self.mlp = FeedForward(mlp, geometry, primitives, is_part=self.is_fused)
+        self._parts = Parts(self, *_FUSED) if self.is_fused else None
         self._matrices = self._arrange() if self.is_fused else None
         self.keep_later("_packed")
         self.keep("_one", (1.0,))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        if "_parts" not in state:  # of an older version
+            self._parts = Parts(self, *_FUSED) if self.is_fused else None
         self.keep_later("_packed")
 
     def _weights(self) -> list[Tensor]:
@@ -207,8 +213,9 @@ class Block(Constants):
             Like the inputs.
         """
         has_more = additional_qk_features_mv is not None or additional_qk_features_s is not None
-        if self.is_fused and not has_more:
-            check_inputs(self.attention.qkv_inputs, multivectors, scalars)
+        parts = self._parts if self.is_fused and not has_more else None
+        if parts is not None and parts.are_whole(self):
+            check_inputs(self.attention.qkv_inputs, multivectors, scalars, has_items=True)
             rows = self.rows(pack(multivectors, scalars), **options)
             return unpack(rows, self.mlp.config.mv_channels, self.mlp.config.s_channels)
         mv, s = self.norm1(multivectors, scalars)

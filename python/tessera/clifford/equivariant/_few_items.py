@@ -62,8 +62,8 @@ def attend_to_few(z: Tensor, options: dict[str, Any]) -> Tensor | None:
     torch.Tensor, shape (..., item, head, feature), or None
         None where fused kernels are to be asked.
     """
-    is_asked = options.get("attn_mask") is not None or any(
-        options.get(name) for name in _KNOWN - {"attn_mask"}
+    is_asked = any(options.get(name) is not None for name in ("attn_mask", "scale")) or any(
+        options.get(name) for name in ("dropout_p", "is_causal")
     )
     if torch.compiler.is_compiling() or is_asked or not options.keys() <= _KNOWN:
         return None

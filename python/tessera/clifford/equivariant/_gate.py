@@ -46,6 +46,8 @@ class EquivariantGate(nn.Module):
         The function; 'gelu' is its tanh form.
     """
 
+    SETTINGS = ("nonlinearity",)
+
     def __init__(self, geometry: Geometry, nonlinearity: str = "gelu") -> None:
         super().__init__()
         if nonlinearity not in _SCALAR:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from tessera import _core
 from tessera.clifford._constants import Constants
@@ -21,8 +22,9 @@ from tessera.clifford.equivariant._packed import (
     packs,
     times_packed,
 )
+from tessera.clifford.equivariant._parts import Parts
 
-__all__ = ["EquivariantLinear", "Initialization", "pack", "unpack"]
+__all__ = ["EquivariantLinear", "Initialization", "check_count", "pack", "unpack"]
 
 Initialization: TypeAlias = Literal["default", "small", "unit_scalar", "almost_unit_scalar"]
 # Width of multivector outputs, of scalar outputs, and the mean of the scalar component.
@@ -32,7 +34,8 @@ _SCHEMES = {
     "unit_scalar": (0.1, 1.0, 1.0),
     "almost_unit_scalar": (0.5, 1.0, 1.0),
 }
-_MADE_LATER = ("_places", "_packed")
+_MADE_LATER = ("_places", "_packed", "_own_places")
+_SCALAR_MAPS = ("s2mvs", "mvs2s", "s2s")
 
 
 def pack(multivectors: Tensor, scalars: Tensor | None) -> Tensor:
@@ -48,7 +51,8 @@ def unpack(rows: Tensor, n_channel: int, n_scalar: int) -> tuple[Tensor, Tensor 
     return multivectors, rows[..., width:] if n_scalar else None
 
 
-def _count(name: str, value: int, least: int) -> int:
+def check_count(name: str, value: int, least: int) -> int:
+    """Raise where a number of channels, heads or layers is none."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise _core.ArgumentError(f"{name}: expected an integer of at least {least}, got {value!r}")
     return value
@@ -87,10 +91,10 @@ class EquivariantLinear(Constants):
     ) -> None:
         super().__init__()
         self.geometry = geometry
-        self.in_mv_channels = _count("in_mv_channels", in_mv_channels, 1)
-        self.out_mv_channels = _count("out_mv_channels", out_mv_channels, 1)
-        self.in_s_channels = _count("in_s_channels", in_s_channels, 0)
-        self.out_s_channels = _count("out_s_channels", out_s_channels, 0)
+        self.in_mv_channels = check_count("in_mv_channels", in_mv_channels, 1)
+        self.out_mv_channels = check_count("out_mv_channels", out_mv_channels, 1)
+        self.in_s_channels = check_count("in_s_channels", in_s_channels, 0)
+        self.out_s_channels = check_count("out_s_channels", out_s_channels, 0)
         n_mixed = len(geometry.scalars)
         self.weight = nn.Parameter(torch.empty(out_mv_channels, in_mv_channels, geometry.n_map))
         has_own_bias = bias and not in_s_channels
@@ -111,7 +115,8 @@ class EquivariantLinear(Constants):
             else None
         )
         # Without, the last row of the packed matrix is zero for ever.
-        self.has_bias = any(name.endswith("bias") for name, _ in self.named_parameters())
+        self.has_bias = bool(bias)
+        self._parts = Parts(self, *_SCALAR_MAPS)
         self.keep_later(*_MADE_LATER)
         if not is_part:
             self._places = self._make_places()
@@ -125,6 +130,8 @@ class EquivariantLinear(Constants):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        if "_parts" not in state:  # of an older version
+            self._parts = Parts(self, *_SCALAR_MAPS)
         self.keep_later(*_MADE_LATER)
 
     def extra_repr(self) -> str:
@@ -192,6 +199,13 @@ class EquivariantLinear(Constants):
             bound = width / math.sqrt(sum(m.in_features for m in maps))
             self.mvs2s.bias.uniform_(-bound, bound)
 
+    def _own_weights(self) -> list[Tensor]:
+        """Return the weights between multivectors, and their bias."""
+        weight = self.weight
+        if self._is_scaled:
+            weight = weight * self.constant("_squares", weight).to(weight.dtype).rsqrt()
+        return [weight] if self.bias is None else [weight, self.bias]
+
     def weights(self) -> list[Tensor]:
         """Return what :meth:`labels` numbers, in its order.
 
@@ -200,15 +214,32 @@ class EquivariantLinear(Constants):
         list of torch.Tensor
             Weights, the first ones with the scale of their maps, and biases.
         """
-        weight = self.weight
-        if self._is_scaled:
-            weight = weight * self.constant("_squares", weight).to(weight.dtype).rsqrt()
-        found = [weight] if self.bias is None else [weight, self.bias]
+        found = self._own_weights()
         for linear in (self.s2mvs, self.mvs2s, self.s2s):
             if linear is not None:
                 found.append(linear.weight)
                 if linear.bias is not None:
                     found.append(linear.bias)
+        return found
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of :meth:`weights`, also where parametrizations keep other numbers."""
+        n_mixed = len(self.geometry.scalars)
+        c_in, c_out = self.in_mv_channels, self.out_mv_channels
+        s_in, s_out = self.in_s_channels, self.out_s_channels
+        found: dict[str, tuple[int, ...]] = {"weight": (c_out, c_in, self.geometry.n_map)}
+        if self.has_bias and not s_in:
+            found["bias"] = (c_out, 1)
+        if s_in:
+            found["s2mvs.weight"] = (n_mixed * c_out, s_in)
+            if self.has_bias:
+                found["s2mvs.bias"] = (n_mixed * c_out,)
+        if s_out:
+            found["mvs2s.weight"] = (s_out, n_mixed * c_in)
+            if self.has_bias:
+                found["mvs2s.bias"] = (s_out,)
+        if s_in and s_out:
+            found["s2s.weight"] = (s_out, s_in)
         return found
 
     def labels(self, first: int = 0) -> Labels:
@@ -226,9 +257,10 @@ class EquivariantLinear(Constants):
         """
         numbers = {}
         at = first + 1
-        for name, parameter in self.named_parameters():
-            numbers[name] = np.arange(at, at + parameter.numel()).reshape(parameter.shape)
-            at += parameter.numel()
+        for name, shape in self._shapes().items():
+            n = math.prod(shape)
+            numbers[name] = np.arange(at, at + n).reshape(shape)
+            at += n
         c_in, c_out, mixed = self.in_mv_channels, self.out_mv_channels, self.geometry.scalars
         n_mv_in, n_mv_out = N_COMPONENT * c_in, N_COMPONENT * c_out
         labels = np.zeros((self.n_in + 1, self.n_out), np.int64)
@@ -259,6 +291,15 @@ class EquivariantLinear(Constants):
     def _make_places(self) -> Places:
         return Places(self.labels(), self.n_weight).to(self.weight.device)
 
+    def _make_own_places(self) -> Places:
+        """Arrange the weights between multivectors alone."""
+        shapes = self._shapes()
+        n = math.prod(shapes["weight"]) + math.prod(shapes.get("bias", (0,)))
+        c_in, c_out = self.in_mv_channels, self.out_mv_channels
+        rows = [*range(N_COMPONENT * c_in), self.n_in]
+        labels = self.labels()[rows, : N_COMPONENT * c_out]
+        return Places(np.where(np.abs(labels) <= n, labels, 0), n).to(self.weight.device)
+
     def _make_packed(self) -> Packed:
         found = Packed([self.labels()], [self.sizes], self.n_weight)
         return found.to(self.weight.device)
@@ -266,7 +307,7 @@ class EquivariantLinear(Constants):
     @property
     def n_weight(self) -> int:
         """How many weights there are."""
-        return sum(p.numel() for p in self.parameters())
+        return sum(map(math.prod, self._shapes().values()))
 
     @property
     def sizes(self) -> Sizes:
@@ -320,17 +361,40 @@ class EquivariantLinear(Constants):
             None without scalar outputs.
         """
         check_inputs(self, multivectors, scalars)
+        if not self._parts.are_whole(self):
+            return self._by_parts(multivectors, scalars)
         rows = pack(multivectors, scalars if self.in_s_channels else None)
         sizes = self.sizes
-        if packs(rows, sizes.x, sizes.z):
-            z = times_packed(rows, self.packed())
-        else:
-            z = times(rows, self.matrix(), self.has_bias)
+        is_packed = packs(rows, sizes.x, sizes.z)
+        z = times(rows, self.packed() if is_packed else self.matrix(), self.has_bias)
         return unpack(z, self.out_mv_channels, self.out_s_channels)
+
+    def _by_parts(self, multivectors: Tensor, scalars: Tensor | None) -> tuple[Tensor, Any]:
+        """Map, and call the linear layers of scalars: somebody changed or watches them."""
+        matrix = self.made("_own_places", self._make_own_places)(self._own_weights())
+        z = times(multivectors.flatten(-2), matrix, self.bias is not None)
+        mv, s = unpack(z, self.out_mv_channels, 0)
+        mixed = self.geometry.scalars
+        if self.s2mvs is not None:
+            more = self.s2mvs(scalars).unflatten(-1, (self.out_mv_channels, len(mixed)))
+            for q, k in enumerate(mixed):
+                mv = mv + functional.pad(more[..., q : q + 1], (k, N_COMPONENT - 1 - k))
+        if self.mvs2s is not None:
+            s = self.mvs2s(torch.stack([multivectors[..., k] for k in mixed], -1).flatten(-2))
+        if self.s2s is not None:
+            s = s + self.s2s(scalars)
+        return mv, s
 
 
 def times(rows: Tensor, matrix: Tensor | PackedMap, has_bias: bool) -> Tensor:
     """Multiply packed rows with a packed matrix, or map them."""
+    weights = matrix.items if isinstance(matrix, PackedMap) else matrix
+    if rows.dtype != weights.dtype and not torch.is_autocast_enabled(rows.device.type):
+        ours, theirs = (str(t.dtype).removeprefix("torch.") for t in (weights, rows))
+        raise _core.DTypeError(
+            f"multivectors, scalars: are {theirs}, but the module is {ours}; .to(torch.{ours}) of "
+            f"the inputs or .to(torch.{theirs}) of the module makes them one"
+        )
     if isinstance(matrix, PackedMap):
         return times_packed(rows, matrix)
     flat = rows.reshape(-1, rows.shape[-1])
@@ -343,13 +407,23 @@ def times(rows: Tensor, matrix: Tensor | PackedMap, has_bias: bool) -> Tensor:
     return z.view(*rows.shape[:-1], z.shape[-1])
 
 
-def check_inputs(linear: EquivariantLinear, multivectors: Tensor, scalars: Tensor | None) -> None:
-    """Raise where shapes do not fit."""
+def check_inputs(
+    linear: EquivariantLinear,
+    multivectors: Tensor,
+    scalars: Tensor | None,
+    has_items: bool = False,
+) -> None:
+    """Raise where types or shapes do not fit; has_items: whether there is an axis of them."""
+    for name, t in (("multivectors", multivectors), ("scalars", scalars)):
+        if not isinstance(t, Tensor) and (t is not None or name == "multivectors"):
+            raise _core.DTypeError(
+                f"{name}: expected a tensor, got {type(t).__name__}; torch.as_tensor() makes one"
+            )
     wanted = (linear.in_mv_channels, N_COMPONENT)
-    if multivectors.dim() < 2 or tuple(multivectors.shape[-2:]) != wanted:
+    if multivectors.dim() < 2 + has_items or tuple(multivectors.shape[-2:]) != wanted:
         raise _core.ShapeError(
-            f"multivectors: expected shape (..., {wanted[0]}, {wanted[1]}), got "
-            f"{tuple(multivectors.shape)}"
+            f"multivectors: expected shape (..., {'item, ' if has_items else ''}{wanted[0]}, "
+            f"{wanted[1]}), got {tuple(multivectors.shape)}"
         )
     n_scalar = 0 if scalars is None else scalars.shape[-1]
     if n_scalar != linear.in_s_channels:

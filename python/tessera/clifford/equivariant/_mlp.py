@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from tessera import _core
 from tessera.clifford.equivariant._bilinear import JoinBilinear, ProductBilinear
 from tessera.clifford.equivariant._config import MLPConfig, PrimitivesConfig
 from tessera.clifford.equivariant._dense import Labels
 from tessera.clifford.equivariant._dropout import GradeDropout
 from tessera.clifford.equivariant._fused import FeedForwardSizes, feed_forward
 from tessera.clifford.equivariant._gate import EquivariantGate
-from tessera.clifford.equivariant._linear import EquivariantLinear
+from tessera.clifford.equivariant._linear import EquivariantLinear, check_count
 from tessera.clifford.equivariant._maps import Geometry
 from tessera.clifford.equivariant._packed import Row, Sizes
 
@@ -57,10 +56,8 @@ class FeedForward(nn.Module):
         is_part: bool = False,
     ) -> None:
         super().__init__()
-        if config.num_layers_mlp < 1:
-            raise _core.ArgumentError(
-                f"mlp: num_layers_mlp: expected at least 1, got {config.num_layers_mlp}"
-            )
+        check_count("mlp: num_layers_mlp", config.num_layers_mlp, 1)
+        check_count("mlp: mlp_ratio", config.mlp_ratio, 1)
         primitives = primitives or PrimitivesConfig()
         self.config = config
         self.geometry = geometry

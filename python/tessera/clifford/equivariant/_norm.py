@@ -51,6 +51,8 @@ class EquivariantNorm(Constants):
         Multiply by gains: one per channel and grade, and one per scalar.
     """
 
+    SETTINGS = ("epsilon",)
+
     def __init__(
         self,
         geometry: Geometry,

@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from tessera.clifford._constants import Constants
 from tessera.clifford.equivariant._attention import (
     attend,
+    checked_options,
     head_columns,
     head_rows,
+    lorentz_attention,
     pin_attention,
     query_signs,
 )
@@ -22,13 +26,16 @@ from tessera.clifford.equivariant._few_items import attend_to_few
 from tessera.clifford.equivariant._fused import norm_rows
 from tessera.clifford.equivariant._linear import (
     EquivariantLinear,
+    check_count,
     check_inputs,
     pack,
     times,
     unpack,
 )
 from tessera.clifford.equivariant._maps import Geometry
+from tessera.clifford.equivariant._norm import normalize
 from tessera.clifford.equivariant._packed import PackedMap, Row, Sizes
+from tessera.clifford.equivariant._parts import Parts
 
 __all__ = ["SelfAttention"]
 
@@ -38,6 +45,8 @@ class _Projections(nn.Module):
 
     def __init__(self, config: SelfAttentionConfig, geometry: Geometry) -> None:
         super().__init__()
+        self.config = config
+        self.geometry = geometry
         n_head = config.num_heads
         c, s = config.hidden_mv_channels, config.hidden_s_channels
         more = (config.additional_qk_mv_channels, config.additional_qk_s_channels)
@@ -60,8 +69,50 @@ class _Projections(nn.Module):
         else:
             self.in_linear = linear(3 * n_head, more)
 
+    def forward(
+        self,
+        multivectors: Tensor,
+        scalars: Tensor | None = None,
+        additional_qk_features_mv: Tensor | None = None,
+        additional_qk_features_s: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]:
+        """Return queries, keys and values, (..., head, item, channel, 16), and their scalars."""
+        full = with_more(
+            multivectors, scalars, additional_qk_features_mv, additional_qk_features_s
+        )
+        n_head = self.config.num_heads
+        if self.config.multi_query:
+            parts = [
+                *self._heads(self.q_linear(*full), 1, n_head),
+                *self._heads(self.k_linear(*full), 1, 1),
+                *self._heads(self.v_linear(multivectors, scalars), 1, 1),
+            ]
+        else:
+            parts = self._heads(self.in_linear(*full), 3, n_head)
+        (q, q_s), (k, k_s), (v, v_s) = parts
+        return q, k, v, q_s, k_s, v_s
 
-class SelfAttention(nn.Module):
+    def _heads(
+        self, z: tuple[Tensor, Tensor | None], n_part: int, n_head: int
+    ) -> list[tuple[Tensor, Tensor | None]]:
+        """Cut what a linear layer gave into parts, each with an axis of heads before items."""
+        c, s = self.config.hidden_mv_channels, self.config.hidden_s_channels
+        found: list[tuple[Tensor, Tensor | None]] = []
+        several = z[0].unflatten(-2, (n_part, c, n_head)).unbind(-4)
+        scalars: Any = [None] * n_part
+        if z[1] is not None:
+            scalars = z[1].unflatten(-1, (n_part, s, n_head)).unbind(-3)
+        for t, t_s in zip(several, scalars, strict=True):
+            mv = t.movedim(-2, -4)
+            one = None if t_s is None else t_s.movedim(-1, -3)
+            if self.config.normalizes:
+                mv = normalize(mv, self.geometry)
+                one = None if one is None else functional.layer_norm(one, one.shape[-1:])
+            found.append((mv, one))
+        return found
+
+
+class SelfAttention(Constants):
     """Attention of items to each other.
 
     Parameters
@@ -78,6 +129,8 @@ class SelfAttention(nn.Module):
         self, config: SelfAttentionConfig, geometry: Geometry, is_part: bool = False
     ) -> None:
         super().__init__()
+        check_count("attention: num_heads", config.num_heads, 1)
+        check_count("attention: attn_ratio", config.attn_ratio, 1)
         self.config = config
         self.geometry = geometry
         n_head, c, s = config.num_heads, config.hidden_mv_channels, config.hidden_s_channels
@@ -96,7 +149,21 @@ class SelfAttention(nn.Module):
         self._is_signed = geometry.signs == "+---"
         self.dropout = None if config.dropout_prob is None else GradeDropout(config.dropout_prob)
         self.head_scale = nn.Parameter(torch.ones(n_head)) if config.head_scale else None
-        self._matrices = None if is_part else Matrices(self.labels(), self.n_weight)
+        self._parts = Parts(self, "qkv_module", "out_linear")
+        self.keep_later("_matrices")
+        if not is_part:
+            self._matrices = self._make_matrices()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_parts" not in state:  # of an older version
+            self._waiting = {}
+            self.qkv_module.config, self.qkv_module.geometry = self.config, self.geometry
+            self._parts = Parts(self, "qkv_module", "out_linear")
+        self.keep_later("_matrices")
+
+    def _make_matrices(self) -> Matrices:
+        return Matrices(self.labels(), self.n_weight).to(self.out_linear.weight.device)
 
     def _inputs(self) -> list[tuple[EquivariantLinear, int, int, bool]]:
         """Return linear layers, how many parts and heads they make, whether queries come first."""
@@ -181,11 +248,7 @@ class SelfAttention(nn.Module):
         list of torch.Tensor
             To the heads, one or with ``multi_query`` three (queries, keys, values), and one back.
         """
-        if self._matrices is None:
-            self._matrices = Matrices(self.labels(), self.n_weight).to(
-                self.out_linear.weight.device
-            )
-        found: list[Tensor] = self._matrices(self.weights())
+        found: list[Tensor] = self.made("_matrices", self._make_matrices)(self.weights())
         return found
 
     def _project(
@@ -256,6 +319,7 @@ class SelfAttention(nn.Module):
         torch.Tensor
             Packed rows.
         """
+        options = checked_options(options)
         z = self._attend(self._project(rows, matrices[:-1], more, gain), options)
         if self.head_scale is not None:
             z = z * self.head_scale[:, None].to(z.dtype)
@@ -291,12 +355,32 @@ class SelfAttention(nn.Module):
         more = with_more(
             multivectors, scalars, additional_qk_features_mv, additional_qk_features_s
         )
-        check_inputs(self.qkv_inputs, *more)
-        is_more = more[0] is not multivectors or more[1] is not scalars
-        full = pack(*more) if is_more else None
-        z = self.rows(pack(multivectors, scalars), self.matrices(), full, **options)
-        mv, s = unpack(z, self.out_linear.out_mv_channels, self.out_linear.out_s_channels)
+        if self._parts.are_whole(self):
+            check_inputs(self.qkv_inputs, *more, has_items=True)
+            is_more = more[0] is not multivectors or more[1] is not scalars
+            full = pack(*more) if is_more else None
+            z = self.rows(pack(multivectors, scalars), self.matrices(), full, **options)
+            mv, s = unpack(z, self.out_linear.out_mv_channels, self.out_linear.out_s_channels)
+        else:
+            parts = self.qkv_module(
+                multivectors, scalars, additional_qk_features_mv, additional_qk_features_s
+            )
+            mv, s = self._by_parts(parts, options)
         return (mv, s) if self.dropout is None else self.dropout(mv, s)
+
+    def _by_parts(
+        self, parts: tuple[Tensor | None, ...], options: dict[str, Any]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend, and call the linear layer back: somebody changed or watches the parts."""
+        z: Any = (lorentz_attention if self._is_signed else pin_attention)(*parts, **options)
+        mv, s = z
+        if self.head_scale is not None:
+            scale = self.head_scale[:, None, None].to(mv.dtype)
+            mv, s = mv * scale[..., None], None if s is None else s * scale
+        mv = mv.transpose(-4, -3).flatten(-3, -2)
+        s = None if s is None else s.transpose(-3, -2).flatten(-2)
+        found: tuple[Tensor, Tensor | None] = self.out_linear(mv, s)
+        return found
 
 
 def with_more(

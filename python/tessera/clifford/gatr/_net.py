@@ -11,7 +11,7 @@ from tessera import _core
 from tessera.clifford.equivariant._bilinear import mean_reference
 from tessera.clifford.equivariant._block import Block
 from tessera.clifford.equivariant._config import MLPConfig, PrimitivesConfig, as_config
-from tessera.clifford.equivariant._linear import EquivariantLinear
+from tessera.clifford.equivariant._linear import EquivariantLinear, check_count, check_inputs
 from tessera.clifford.equivariant._maps import PIN
 from tessera.clifford.gatr._layers import attention_config
 
@@ -96,6 +96,7 @@ class GATr(nn.Module):
         checkpoint_blocks: bool = False,
     ) -> None:
         super().__init__()
+        check_count("num_blocks", num_blocks, 0)
         self.checkpoint_blocks = checkpoint_blocks
         self.linear_in = EquivariantLinear(
             in_mv_channels, hidden_mv_channels, PIN, in_s_channels, hidden_s_channels
@@ -137,6 +138,7 @@ class GATr(nn.Module):
         scalars : torch.Tensor, shape (..., item, out_s_channels), or None
             Scalars.
         """
+        check_inputs(self.linear_in, multivectors, scalars, has_items=True)
         if isinstance(join_reference, Tensor):
             reference = join_reference
         elif join_reference == "data":

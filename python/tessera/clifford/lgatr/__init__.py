@@ -1,7 +1,12 @@
 """L-GATr: transformers of multivectors of spacetime that commute with the Lorentz group.
 
-Names, options and states are those of the package lgatr: a script runs with its import line
-changed, and its checkpoints load.
+Names, options and states of what is here are those of the package lgatr 2.0, and checkpoints of its
+LGATr load. All names are in this one module.
+
+Not here: ConditionalLGATr, ConditionalLGATrBlock, CrossAttention and CrossAttentionConfig;
+LGATrSlim, ConditionalLGATrSlim and the layers of slim networks; the function ``naive_amp`` (LGATr
+has the option); the submodules layers, nets, primitives, interface and utils; attention by other
+backends than torch's ``scaled_dot_product_attention`` ("native").
 
 >>> import torch
 >>> from tessera.clifford.lgatr import LGATr, embed_vector

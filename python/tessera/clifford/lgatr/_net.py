@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tessera import _core
 from tessera.clifford.equivariant._block import Block
 from tessera.clifford.equivariant._config import MLPConfig, SelfAttentionConfig, as_config
-from tessera.clifford.equivariant._linear import EquivariantLinear
+from tessera.clifford.equivariant._linear import EquivariantLinear, check_count, check_inputs
 from tessera.clifford.lgatr._layers import geometry_of
 
 __all__ = ["LGATr", "LGATrBlock"]
+
+_AUTOCAST = ("cpu", "cuda")
 
 
 class LGATrBlock(Block):
@@ -60,8 +64,27 @@ class LGATrBlock(Block):
         )
 
 
-def _listed(channels: Sequence[int] | None) -> list[int] | None:
-    return None if channels is None else list(channels)
+def _listed(name: str, channels: Sequence[int] | None, n: int) -> list[int] | None:
+    """Return channels to give again, of the n that the input has."""
+    if channels is None:
+        return None
+    found = [operator.index(channel) for channel in channels]
+    for channel in found:
+        if not -n <= channel < n:
+            raise _core.ArgumentError(
+                f"{name}: {channel} is none of the {n} channels of the input, counted from 0"
+            )
+    return found or None
+
+
+def _compile(net: nn.Module, options: Mapping[str, Any] | None, budget: float | None) -> None:
+    """Have torch.compile take the place of forward, as lgatr does."""
+    compiled = torch.compile(net.forward, **dict(options or {}))
+    if budget is not None:
+        from torch._functorch import config
+
+        compiled = config.patch(activation_memory_budget=budget)(compiled)
+    net.forward = compiled
 
 
 class LGATr(nn.Module):
@@ -83,6 +106,15 @@ class LGATr(nn.Module):
         As of :class:`LGATrBlock`.
     checkpoint_blocks : bool
         Compute blocks again in the backward pass instead of keeping what is in them.
+    naive_amp : bool
+        Under autocast, compute in its type. Else the network computes in the type of its weights
+        there: multivectors as in lgatr, and scalars, too, which lgatr maps in autocast's type.
+    compile : bool
+        Call the network by ``torch.compile``.
+    compile_kwargs : mapping, optional
+        Its options.
+    activation_memory_budget : float, optional
+        With ``compile``: share of what a pass forward would keep that it may keep, from 0 to 1.
 
     Examples
     --------
@@ -93,6 +125,8 @@ class LGATr(nn.Module):
     >>> mv.shape, s.shape
     (torch.Size([7, 5, 1, 16]), torch.Size([7, 5, 2]))
     """
+
+    naive_amp = False  # of networks that an older version pickled
 
     def __init__(
         self,
@@ -111,12 +145,22 @@ class LGATr(nn.Module):
         dropout_prob: float | None = None,
         norm_elementwise_affine: bool = True,
         checkpoint_blocks: bool = False,
+        naive_amp: bool = False,
+        compile: bool = False,  # noqa: A002 - lgatr's name
+        compile_kwargs: Mapping[str, Any] | None = None,
+        activation_memory_budget: float | None = None,
     ) -> None:
         super().__init__()
+        check_count("num_blocks", num_blocks, 0)
         geometry = geometry_of(primitives)[1]
-        self.reinsert_mv_channels = _listed(reinsert_mv_channels)
-        self.reinsert_s_channels = _listed(reinsert_s_channels)
+        self.reinsert_mv_channels = _listed(
+            "reinsert_mv_channels", reinsert_mv_channels, in_mv_channels
+        )
+        self.reinsert_s_channels = _listed(
+            "reinsert_s_channels", reinsert_s_channels, in_s_channels
+        )
         self.checkpoint_blocks = checkpoint_blocks
+        self.naive_amp = naive_amp
         self.linear_in = EquivariantLinear(
             in_mv_channels, hidden_mv_channels, geometry, in_s_channels, hidden_s_channels
         )
@@ -140,6 +184,8 @@ class LGATr(nn.Module):
         self.linear_out = EquivariantLinear(
             hidden_mv_channels, out_mv_channels, geometry, hidden_s_channels, out_s_channels
         )
+        if compile:
+            _compile(self, compile_kwargs, activation_memory_budget)
 
     def forward(
         self, multivectors: Tensor, scalars: Tensor | None = None, **options: Any
@@ -154,7 +200,7 @@ class LGATr(nn.Module):
             Scalars.
         **options
             Of ``torch.nn.functional.scaled_dot_product_attention``: ``attn_mask`` (True: may
-            attend), ``is_causal``.
+            attend), ``is_causal``; of lgatr's backends ``backend="native"`` alone.
 
         Returns
         -------
@@ -163,12 +209,23 @@ class LGATr(nn.Module):
         scalars : torch.Tensor, shape (..., item, out_s_channels), or None
             Scalars.
         """
+        check_inputs(self.linear_in, multivectors, scalars, has_items=True)
+        device = multivectors.device.type
+        if self.naive_amp or device not in _AUTOCAST or not torch.is_autocast_enabled(device):
+            return self._forward(multivectors, scalars, options)
+        dtype = self.linear_in.weight.dtype
+        with torch.autocast(device, enabled=False):
+            given = None if scalars is None else scalars.to(dtype)
+            return self._forward(multivectors.to(dtype), given, options)
+
+    def _forward(
+        self, multivectors: Tensor, scalars: Tensor | None, options: dict[str, Any]
+    ) -> tuple[Tensor, Tensor | None]:
         more: dict[str, Tensor] = {}
         if self.reinsert_mv_channels is not None:
             more["additional_qk_features_mv"] = multivectors[..., self.reinsert_mv_channels, :]
         if self.reinsert_s_channels is not None:
-            if scalars is None:
-                raise _core.ArgumentError("scalars: reinsert_s_channels needs them, got None")
+            assert scalars is not None  # there are channels of the input to give again
             more["additional_qk_features_s"] = scalars[..., self.reinsert_s_channels]
         mv, s = self.linear_in(multivectors, scalars)
         for block in self.blocks:
