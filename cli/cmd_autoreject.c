@@ -115,15 +115,43 @@ static int run_fit(cli *c, autoreject_job *j)
     return verdict(j);
 }
 
+// Channels that are marked bad now and were not when the model was fitted.
+static void tell_of_bads(const autoreject_job *j)
+{
+    const tess_autoreject_model_info *model = tess_autoreject_model_get_info(j->model);
+    const tess_autoreject_channel *channels =
+        tess_autoreject_epochs_get_info(j->epochs)->sensors->channels;
+    char names[512] = "";
+    size_t length = 0;
+
+    for (int64_t p = 0; p < model->n_pick && length < sizeof names; p++) {
+        if (channels[model->picks[p]].is_bad) {
+            const char *name = channels[model->picks[p]].name;
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                       length ? ", " : "", name);
+        }
+    }
+    if (length > 0) {
+        console_note("warning: marked bad, but repaired and predicted from like the others, as the "
+                     "model was fitted with them: %s; fit without them to leave them alone",
+                     names);
+    }
+}
+
 static int run_transform(cli *c, autoreject_job *j)
 {
     if (!c->values.model_file) {
         return cli_usage_error(c, "--model FILE is missing: 'tessera autoreject fit' writes one");
     }
+    if (c->values.picks) {
+        return cli_usage_error(c, "--picks: the model says which channels are repaired; give them "
+                                  "to 'fit', or leave them out");
+    }
     CLI_TRY(check_epochs_target(c));
     CLI_TRY(open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     CLI_TRY(autoreject_load_model(c, j));
+    tell_of_bads(j);
     if (c->values.dry_run) {
         return autoreject_print(c, j, "tessera.autoreject.transform/1");
     }

@@ -74,6 +74,23 @@ def test_transform_writes_what_fit_transform_writes(tessera, epochs, tmp_path):
     assert "http" not in page.split("</style>")[1]
 
 
+def test_what_a_model_was_fitted_with_stays(tessera, epochs, tmp_path):
+    name = epochs["ch_names"].astype(str)[3]
+    assert tessera("autoreject", "fit", "epochs.npz", "-o", "m.json").returncode == 0
+    line = ["autoreject", "transform", "epochs.npz", "-m", "m.json", "--overwrite", "-o"]
+    plain = tessera(*line, "plain.npz")
+    marked = tessera(*line, "marked.npz", "--bads", name)
+    assert plain.returncode == marked.returncode == 0
+    said = f"like the others, as the model was fitted with them: {name}; fit without them"
+    assert said in marked.stderr
+    assert "like the others" not in plain.stderr
+    with np.load(tmp_path / "plain.npz") as a, np.load(tmp_path / "marked.npz") as b:
+        assert np.array_equal(a["data"], b["data"])
+    result = tessera(*line, "x.npz", "--picks", name)
+    assert result.returncode == 2
+    assert "--picks: the model says which channels are repaired" in result.stderr
+
+
 def test_resume_gives_the_same_model(tessera, epochs, tmp_path):
     run_json(tessera, "fit", "epochs.npz", "-o", "a.json", "--seed", "42")
     run_json(tessera, "fit", "epochs.npz", "-o", "b.json", "--seed", "42", "--checkpoint", "work",
