@@ -499,8 +499,8 @@ def test_options_reach_the_recordings(
         assert sizes[0] > 1.5 * sizes[1]
 
 
-def test_the_group_is_all_that_is_finished(bids: Path, done: ta.Study, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_the_group_is_all_that_is_finished(bids: Path, done: ta.Study) -> None:
+    out = bids.parent / "one by one"  # beside the other: its link to the tree is the same
     for subjects in ("02", "01", "03"):
         part = ta.study(bids, out, **CUT, **GRID, subjects=subjects, resume=subjects != "02")
         assert [(r.subject, r.state) for r in part] == [(subjects, "done")]

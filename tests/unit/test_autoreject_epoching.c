@@ -170,7 +170,11 @@ static void epochs_lie_around_their_events(void **state)
     assert_ok(tess_autoreject_epochs_read(ctx, epochs, 1, 1, NULL, 0, got));
     assert_true(got[0] == -5 && got[5] == 0 && got[31 + 30] == 25);
     assert_true(got[2 * 31 + 10] == 1);
-    assert_fails(tess_ar_apply_baseline(epochs, 0.5, 0.6), TESS_E_RANGE, "holds no sample");
+    assert_fails(tess_ar_apply_baseline(epochs, 0.5, 0.6), TESS_E_RANGE, "reaches out of epochs");
+    assert_fails(tess_ar_apply_baseline(epochs, -0.12, 0), TESS_E_RANGE, "from -0.1 to 0.2 s");
+    assert_fails(tess_ar_apply_baseline(epochs, 0.5, (double)INFINITY), TESS_E_RANGE,
+                 "holds no sample");
+    assert_ok(tess_ar_apply_baseline(epochs, -0.105, 0)); // less than a sample beyond the end
     tess_autoreject_epochs_close(epochs);
     assert_int_equal(r.n_closed, 1);
     config.keep_annotated = 1;
@@ -436,7 +440,7 @@ static void what_cannot_be_cut_is_said(void **state)
             ctx, FORMATS "epochs-epo.fif",
             &(tess_autoreject_epochs_config){.struct_size = sizeof config, .tmin = 1, .tmax = 0},
             &epochs),
-        TESS_E_RANGE, "tmax: 0 s is before tmin, 1 s");
+        TESS_E_RANGE, "--tmax: 0 s is before --tmin, 1 s");
     tess_context_destroy(ctx);
 }
 

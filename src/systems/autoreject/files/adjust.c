@@ -80,22 +80,45 @@ static size_t take_left_out(const tess_autoreject_epochs *epochs, const char *te
     return 0;
 }
 
+// The type in front of '=', and *at behind that.
+static tess_status take_type(const char **at, int32_t *type)
+{
+    char name[16] = "";
+    const size_t n = strcspn(*at, "=");
+    if ((*at)[n] == '=' && n < sizeof name) {
+        memcpy(name, *at, n);
+    }
+    *type = tess_autoreject_type_find(name);
+    if (*type < 0) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "--types: '%.60s'; expected a type and channels, 'eog=HEOG,VEOG', with types "
+                  "such as eeg, eog, ecg, emg, stim, misc, mag, grad, ecog, seeg",
+                  *at);
+    }
+    *at += n + 1;
+    return TESS_OK;
+}
+
+tess_status tess_ar_check_types(const char *types)
+{
+    for (const char *at = types + strspn(types, " ;"); *at; at += strspn(at, " ;")) {
+        const size_t n = strcspn(at, ";");
+        int32_t type;
+        // Behind the first, what has no '=' may be the rest of a channel's name.
+        const char *word = at;
+        if (word == types + strspn(types, " ;") || memchr(at, '=', n)) {
+            TESS_TRY(take_type(&word, &type));
+        }
+        at += n;
+    }
+    return TESS_OK;
+}
+
 tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epochs)
 {
     for (const char *at = types + strspn(types, " ;"); *at; at += strspn(at, " ;")) {
-        char name[16] = "";
-        const size_t n = strcspn(at, "=");
-        if (at[n] == '=' && n < sizeof name) {
-            memcpy(name, at, n);
-        }
-        const int32_t type = tess_autoreject_type_find(name);
-        if (type < 0) {
-            TESS_FAIL(TESS_E_ARGUMENT,
-                      "types: '%.60s'; expected a type and channels, 'eog=HEOG,VEOG', with types "
-                      "such as eeg, eog, ecg, emg, stim, misc, mag, grad, ecog, seeg",
-                      at);
-        }
-        at += n + 1;
+        int32_t type;
+        TESS_TRY(take_type(&at, &type));
         while (*at && *at != ';') {
             size_t taken;
             at += strspn(at, " ");

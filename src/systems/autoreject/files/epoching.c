@@ -348,11 +348,22 @@ static tess_status nothing_left(const tess_autoreject_epochs_info *info,
               (long long)n[1], (long long)n[2], names);
 }
 
+tess_status tess_ar_check_window(const tess_autoreject_epochs_config *config)
+{
+    if (config->window > 0 && config->event) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "--window and --event exclude each other: windows are cut one after another, "
+                  "whatever happens; give one of them");
+    }
+    return TESS_OK;
+}
+
 static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_config *config,
                               cut *c, tess_ar_event_list *list, tess_autoreject_epochs *epochs)
 {
     tess_autoreject_epochs_info *info = &epochs->info;
     int64_t first = 0;
+    TESS_TRY(tess_ar_check_window(config));
     TESS_TRY(tess_ar_epochs_set_sensors(epochs, &c->continuous.sensors));
     if (config->types) { // which may say what the trigger channel is
         TESS_TRY(tess_ar_apply_types(config->types, epochs));

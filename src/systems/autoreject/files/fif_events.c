@@ -1,10 +1,11 @@
 // Events and annotations of FIF files.
 #include "base/status.h"
-#include "systems/autoreject/files/fif.h"
+#include "systems/autoreject/files/fif_out.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,5 +151,100 @@ tess_status tess_ar_fif_read_annotations(const tess_ar_fif_file *file,
     }
     qsort(*annotations, (size_t)n, sizeof **annotations, by_onset);
     *n_annotation = n;
+    return TESS_OK;
+}
+
+// Longest in place of a character, "U+10FFFF", and of a number behind a name.
+enum { PIECE_BYTES = 8, NUMBER_BYTES = 24, LATIN_END = 256 };
+
+static bool is_storable(const char *name)
+{
+    for (const uint8_t *at = (const uint8_t *)name; *at;) {
+        const uint32_t code = tess_ar_fif_next_code(&at);
+        if (code == ';' || code >= LATIN_END) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// "go;停" becomes "go_U+505C"; capacity: enough.
+static size_t replace(const char *name, char *out, size_t capacity)
+{
+    size_t used = 0;
+    for (const uint8_t *at = (const uint8_t *)name; *at;) {
+        const uint8_t *start = at;
+        const uint32_t code = tess_ar_fif_next_code(&at);
+        const size_t n = (size_t)(at - start);
+        if (code >= LATIN_END) {
+            used += (size_t)snprintf(out + used, capacity - used, "U+%04X", (unsigned)code);
+        } else if (code == ';') {
+            out[used++] = '_';
+        } else {
+            memcpy(out + used, start, n);
+            used += n;
+        }
+    }
+    out[used] = '\0';
+    return used;
+}
+
+// Whether another event is called so, or is going to be.
+static bool is_taken(const tess_autoreject_epochs_info *info, const char *const *names, int64_t own,
+                     const char *name)
+{
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        if (i != own && names[i] && strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// NULL with the message recorded.
+static const char *make_storable(const tess_autoreject_epochs_info *info, tess_blocks *memory,
+                                 const char *const *names, int64_t own)
+{
+    const char *name = info->event_names[own];
+    const size_t capacity = PIECE_BYTES * strlen(name) + NUMBER_BYTES;
+    char *stored = tess_blocks_alloc(memory, (int64_t)capacity, 1, "names of events");
+    if (!stored) {
+        return NULL;
+    }
+    const size_t n = replace(name, stored, capacity);
+    for (int number = 2; is_taken(info, names, own, stored); number++) {
+        snprintf(stored + n, capacity - n, "_%d", number);
+    }
+    return stored;
+}
+
+void tess_ar_fif_stored_words(const char *name, const char *stored,
+                              char words[TESS_AR_STORED_WORDS])
+{
+    snprintf(words, TESS_AR_STORED_WORDS,
+             "event '%.200s' is stored as '%.200s': names in FIF files have neither ';' nor "
+             "characters beyond latin-1",
+             name, stored);
+}
+
+tess_status tess_ar_fif_event_names(const tess_autoreject_epochs_info *info, tess_blocks *memory,
+                                    const char ***out)
+{
+    const char **names =
+        tess_blocks_alloc(memory, info->n_event_name, sizeof *names, "names of events");
+    *out = names;
+    if (!names) {
+        return TESS_E_MEMORY;
+    }
+    // Those that stay as they are come first: no other takes their place.
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        names[i] = is_storable(info->event_names[i]) ? info->event_names[i] : NULL;
+    }
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        names[i] = names[i] ? names[i] : make_storable(info, memory, names, i);
+        if (!names[i]) {
+            return TESS_E_MEMORY;
+        }
+    }
     return TESS_OK;
 }

@@ -144,8 +144,7 @@ void tess_ar_fif_put_i32s(tess_ar_fif_out *out, int32_t kind, const int32_t *val
     }
 }
 
-// The next character of UTF-8; bytes that are none stand for themselves.
-static uint32_t next_code(const uint8_t **at)
+uint32_t tess_ar_fif_next_code(const uint8_t **at)
 {
     const uint8_t *c = *at;
     const int n = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : c[0] >= 0xc0 ? 2 : 1;
@@ -166,7 +165,7 @@ static size_t put_latin(tess_ar_fif_out *out, const char *text)
 {
     size_t bytes = 0;
     for (const uint8_t *at = (const uint8_t *)text; *at;) {
-        const uint32_t code = next_code(&at);
+        const uint32_t code = tess_ar_fif_next_code(&at);
         char piece[16] = {(char)code};
         const size_t n =
             code < 256 ? 1 : (size_t)snprintf(piece, sizeof piece, "&#%u;", (unsigned)code);

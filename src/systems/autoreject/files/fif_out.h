@@ -34,6 +34,8 @@ void tess_ar_fif_put_f32(tess_ar_fif_out *out, int32_t kind, double value);
 void tess_ar_fif_put_i32s(tess_ar_fif_out *out, int32_t kind, const int32_t *values, int64_t n);
 // UTF-8, stored as latin-1 with references for what that has not; nothing for empty text.
 void tess_ar_fif_put_text(tess_ar_fif_out *out, int32_t kind, const char *text);
+// The next character of UTF-8, and *at behind it; bytes that are none stand for themselves.
+uint32_t tess_ar_fif_next_code(const uint8_t **at);
 void tess_ar_fif_put_block(tess_ar_fif_out *out, int32_t tag, int32_t block);
 
 // What is written in place of a block or tag of the source: true, it was seen to.

@@ -20,7 +20,8 @@ typedef struct writer {
     tess_autoreject_epochs *epochs;
     const tess_autoreject_write_config *config;
     const char *path;
-    int64_t *kept; // [n_kept] epochs
+    const char **event_names; // [n_event_name] as they are stored
+    int64_t *kept;            // [n_kept] epochs
     int64_t n_kept;
     int32_t item_bytes;
     int64_t per_part; // epochs
@@ -80,7 +81,7 @@ static tess_status put_events(const writer *w, tess_ar_fif_out *out, int64_t fir
     const char *chars;
     tess_text_init(&names, &w->ctx->heap);
     for (int64_t i = 0; i < info->n_event_name; i++) {
-        tess_text_printf(&names, "%s%s:%d", i ? ";" : "", info->event_names[i],
+        tess_text_printf(&names, "%s%s:%d", i ? ";" : "", w->event_names[i],
                          (int)info->event_codes[i]);
     }
     tess_text_add(&names, "");
@@ -432,6 +433,20 @@ static tess_status cut_parts(writer *w, uint64_t part_bytes)
     return TESS_OK;
 }
 
+static tess_status name_events(writer *w, tess_blocks *memory)
+{
+    const tess_autoreject_epochs_info *info = &w->epochs->info;
+    TESS_TRY(tess_ar_fif_event_names(info, memory, &w->event_names));
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        if (w->event_names[i] != info->event_names[i]) {
+            char words[TESS_AR_STORED_WORDS];
+            tess_ar_fif_stored_words(info->event_names[i], w->event_names[i], words);
+            tess_log_write(&w->ctx->log, TESS_LOG_WARNING, "%s", words);
+        }
+    }
+    return TESS_OK;
+}
+
 tess_status tess_ar_fif_write_parts(tess_context *ctx, tess_autoreject_epochs *epochs,
                                     const char *path, const tess_autoreject_write_config *config,
                                     uint64_t part_bytes)
@@ -441,6 +456,8 @@ tess_status tess_ar_fif_write_parts(tess_context *ctx, tess_autoreject_epochs *e
     const int64_t n_time = epochs->info.n_time;
     const int64_t n_epoch = epochs->info.n_epoch;
     writer w = {.ctx = ctx, .epochs = epochs, .config = config, .path = path};
+    tess_blocks names;
+    tess_blocks_init(&names, &ctx->heap);
     w.item_bytes = config->double_precision ? 8 : 4;
     const size_t list_bytes = (size_t)n_epoch * sizeof *w.kept;
     w.kept = tess_heap_alloc(&ctx->heap, list_bytes, TESS_TAG_IO, "epochs to write");
@@ -466,10 +483,14 @@ tess_status tess_ar_fif_write_parts(tess_context *ctx, tess_autoreject_epochs *e
         w.cal[c] = source ? source->cal[c] : 1;
     }
     if (status == TESS_OK) {
+        status = name_events(&w, &names);
+    }
+    if (status == TESS_OK) {
         tess_watch_begin(&w.progress, ctx, "autoreject.write", "epochs", 0,
                          (uint64_t)w.n_kept * (uint64_t)n_chan * row_bytes, TESS_STRATEGY_CHUNKED);
         status = write_all(&w);
     }
+    tess_blocks_free(&names);
     tess_heap_free(&ctx->heap, w.cal, cal_bytes, TESS_TAG_IO);
     tess_heap_free(&ctx->heap, w.bytes, row_bytes, TESS_TAG_IO);
     tess_heap_free(&ctx->heap, w.samples, sample_bytes, TESS_TAG_IO);

@@ -168,32 +168,40 @@ static tess_status read_file(tess_context *ctx, const char *path,
         return tess_ar_apply_baseline(epochs, config->baseline_start, config->baseline_end);
     }
     if (is_default && is_continuous && config->window == 0 && epochs->info.tmin < 0) {
-        return tess_ar_apply_baseline(epochs, -(double)INFINITY, 0);
+        // Epochs that end before their event have no other baseline than themselves.
+        const double last_s =
+            epochs->info.tmin + (double)(epochs->info.n_time - 1) / epochs->info.sampling_hz;
+        return tess_ar_apply_baseline(epochs, -(double)INFINITY, fmin(last_s, 0));
     }
     return TESS_OK;
 }
 
-static tess_status check_config(const tess_autoreject_epochs_config *given,
-                                tess_autoreject_epochs_config *config)
+tess_status tess_ar_check_epochs_config(const tess_autoreject_epochs_config *config)
+{
+    TESS_TRY(tess_params_check(tess_autoreject_epochs_params(), config));
+    if (config->tmax < config->tmin) {
+        TESS_FAIL(TESS_E_RANGE, "--tmax: %g s is before --tmin, %g s", config->tmax, config->tmin);
+    }
+    if (config->window > 0 && config->overlap >= config->window) {
+        TESS_FAIL(TESS_E_RANGE, "--overlap: %g s; must be less than the windows of %g s (--window)",
+                  config->overlap, config->window);
+    }
+    if (config->baseline == TESS_AR_BASELINE_INTERVAL &&
+        !(config->baseline_start <= config->baseline_end)) {
+        TESS_FAIL(TESS_E_RANGE, "--baseline: its start, %g s, is behind its end, %g s",
+                  config->baseline_start, config->baseline_end);
+    }
+    return config->types ? tess_ar_check_types(config->types) : TESS_OK;
+}
+
+static tess_status take_config(const tess_autoreject_epochs_config *given,
+                               tess_autoreject_epochs_config *config)
 {
     tess_autoreject_epochs_config_init(config, sizeof *config);
     if (given) {
         TESS_TRY(tess_struct_read(given, config, sizeof *config, "config"));
     }
-    TESS_TRY(tess_params_check(tess_autoreject_epochs_params(), config));
-    if (config->tmax < config->tmin) {
-        TESS_FAIL(TESS_E_RANGE, "tmax: %g s is before tmin, %g s", config->tmax, config->tmin);
-    }
-    if (config->window > 0 && config->overlap >= config->window) {
-        TESS_FAIL(TESS_E_RANGE, "overlap: %g s; must be less than the windows of %g s",
-                  config->overlap, config->window);
-    }
-    if (config->baseline == TESS_AR_BASELINE_INTERVAL &&
-        !(config->baseline_start <= config->baseline_end)) {
-        TESS_FAIL(TESS_E_RANGE, "baseline_start: %g s is behind baseline_end, %g s",
-                  config->baseline_start, config->baseline_end);
-    }
-    return TESS_OK;
+    return tess_ar_check_epochs_config(config);
 }
 
 tess_status tess_autoreject_epochs_open(tess_context *ctx, const char *path,
@@ -203,7 +211,7 @@ tess_status tess_autoreject_epochs_open(tess_context *ctx, const char *path,
     tess_error_clear();
     *out = NULL;
     tess_autoreject_epochs_config config;
-    TESS_TRY(check_config(given, &config));
+    TESS_TRY(take_config(given, &config));
     tess_autoreject_epochs *epochs = NULL;
     TESS_TRY(tess_ar_epochs_create(ctx, &epochs));
     const tess_status status = read_file(ctx, path, &config, epochs);

@@ -62,12 +62,20 @@ TESS_MUST_CHECK tess_status tess_ar_epoching(tess_context *ctx,
                                              tess_ar_continuous *continuous,
                                              tess_autoreject_epochs *epochs);
 
+// open.c: what no recording could be opened with.
+TESS_MUST_CHECK tess_status
+tess_ar_check_epochs_config(const tess_autoreject_epochs_config *config);
+// epoching.c: what no continuous recording could be cut by.
+TESS_MUST_CHECK tess_status tess_ar_check_window(const tess_autoreject_epochs_config *config);
+
 // What config.baseline says.
 enum { TESS_AR_BASELINE_DEFAULT = 0, TESS_AR_BASELINE_NONE = 1, TESS_AR_BASELINE_INTERVAL = 2 };
 
 // adjust.c: what the caller knows better than the file. "eog=HEOG,VEOG;misc=Aux1", "Fp1,Fp2".
 TESS_MUST_CHECK tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epochs);
 TESS_MUST_CHECK tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs);
+// Whether the types are known, where it does not take channels to tell.
+TESS_MUST_CHECK tess_status tess_ar_check_types(const char *types);
 
 // view.c: epochs seen through something. The mean of the samples from start_s to end_s (infinite:
 // to the end of the epoch) taken off every row but those of triggers; only the epochs of some
@@ -125,6 +133,15 @@ TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
                                               const tess_autoreject_write_config *config,
                                               const tess_array *samples, const tess_spool *spool);
 
+enum { TESS_AR_STORED_WORDS = 600 };
+
+// fif_events.c: the names of the events as FIF can hold them, [n_event_name] in memory: what is not
+// of latin-1, and ';', which parts the names there, is replaced. Others are those of info.
+TESS_MUST_CHECK tess_status tess_ar_fif_event_names(const tess_autoreject_epochs_info *info,
+                                                    tess_blocks *memory, const char ***names);
+// What is said of one that is replaced.
+void tess_ar_fif_stored_words(const char *name, const char *stored,
+                              char words[TESS_AR_STORED_WORDS]);
 // fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
 TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,
                                               const char *path,

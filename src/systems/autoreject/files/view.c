@@ -58,10 +58,17 @@ tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_
     const double last = first + (double)(info->n_time - 1);
     const double from = fmax(rint(start_s * info->sampling_hz), first);
     const double to = fmin(rint(end_s * info->sampling_hz), last);
-    if (!(from <= to)) {
+    // A sample of slack, as MNE gives it: ends that were meant need not lie on samples.
+    const double slack = 1 + 1e-6;
+    const bool is_outside = (isfinite(start_s) && start_s * info->sampling_hz < first - slack) ||
+                            (isfinite(end_s) && end_s * info->sampling_hz > last + slack);
+    if (is_outside || !(from <= to)) {
         TESS_FAIL(TESS_E_RANGE,
-                  "baseline: from %g to %g s holds no sample of epochs that last from %g to %g s",
-                  start_s, end_s, info->tmin, last / info->sampling_hz);
+                  "--baseline: %g to %g s %s epochs that last from %g to %g s; give times within "
+                  "them, leave an end open (--baseline ,0, in Python (None, 0)) or take none "
+                  "(--baseline none)",
+                  start_s, end_s, is_outside ? "reaches out of" : "holds no sample of", info->tmin,
+                  last / info->sampling_hz);
     }
     baseline_view *view = tess_ar_epochs_alloc(epochs, sizeof *view);
     if (!view) {

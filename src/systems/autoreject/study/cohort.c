@@ -41,11 +41,14 @@ static void add_part(char label[96], bool is_shown, const char *key, const char 
 
 static void name_rows(tess_ar_cohort *c)
 {
+    enum { MOST = 44 };
     const differing d = find_differing(c->study);
     for (int64_t i = 0; i < c->n_row; i++) {
         const tess_autoreject_study_recording *r = c->rows[i].item->info;
         char *label = c->rows[i].label;
-        add_part(label, true, "sub-", r->subject);
+        // By its folder: files of a folder that was copied keep the name of another subject.
+        const size_t n = strcspn(r->folder, "/");
+        snprintf(label, sizeof c->rows[i].label, "%.*s", n < MOST ? (int)n : MOST, r->folder);
         add_part(label, d.session, "ses-", r->session);
         add_part(label, d.task, "task-", r->task);
         add_part(label, d.acquisition, "acq-", r->acquisition);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void add_real(tess_text *out, double value)
 {
@@ -44,7 +45,7 @@ static void add_count(tess_text *out, int64_t n)
 static void add_row(tess_text *out, const tess_ar_cohort *c, const tess_ar_cohort_row *row)
 {
     const tess_autoreject_study_recording *r = row->item->info;
-    tess_text_printf(out, "sub-%s", r->subject);
+    tess_text_append(out, r->folder, strcspn(r->folder, "/"));
     add_text(out, r->session);
     add_text(out, r->task);
     add_text(out, r->acquisition);

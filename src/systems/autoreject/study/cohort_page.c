@@ -257,7 +257,7 @@ tess_status tess_ar_cohort_write_page(tess_ar_cohort *c)
     const tess_origin origin = {
         .stage = "autoreject.study",
         .identity = s->settings,
-        .tables = {tess_autoreject_study_params(), tess_autoreject_epochs_params(),
+        .tables = {tess_ar_study_stored_params(), tess_autoreject_epochs_params(),
                    tess_autoreject_fit_params(), tess_autoreject_transform_params()},
         .values = {&s->config, &s->epochs, &s->fit, &s->transform}};
     tess_html *html = tess_blocks_alloc(c->memory, 1, sizeof *html, "the page of the group");

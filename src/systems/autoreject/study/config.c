@@ -1,27 +1,50 @@
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/autoreject/files/recording.h"
 #include "systems/autoreject/study/study.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define FIELD(field) offsetof(tess_autoreject_study_config, field)
+#define WITH_REPORTS                                                                               \
+    {                                                                                              \
+        "with_reports", TESS_PARAM_FLAG, FIELD(with_reports), 1, 0, 1, NULL, "",                   \
+            "write a page for each recording"                                                      \
+    }
+#define OUTLIER_Z                                                                                  \
+    {                                                                                              \
+        "outlier_z", TESS_PARAM_REAL, FIELD(outlier_z), 3.5, 0.5, 1000, NULL, "",                  \
+            "robust z beyond which a recording or a sensor is named as an outlier"                 \
+    }
+
 static const tess_param study_params[] = {
-    {"with_reports", TESS_PARAM_FLAG, FIELD(with_reports), 1, 0, 1, NULL, "",
-     "write a page for each recording"},
+    WITH_REPORTS,
     {"at_a_time", TESS_PARAM_INT, FIELD(n_at_a_time), 0, 0, 4096, NULL, "recordings",
      "recordings worked on at a time; 0 for as many as threads and memory allow"},
-    {"outlier_z", TESS_PARAM_REAL, FIELD(outlier_z), 3.5, 0.5, 1000, NULL, "",
-     "robust z beyond which a recording or a sensor is named as an outlier"},
+    OUTLIER_Z,
 };
+
+// How many are worked on at a time decides nothing in the results.
+static const tess_param stored_params[] = {WITH_REPORTS, OUTLIER_Z};
 
 static const tess_param_table study_table = {"autoreject.study", study_params,
                                              sizeof study_params / sizeof *study_params};
 
+static const tess_param_table stored_table = {"autoreject.study", stored_params,
+                                              sizeof stored_params / sizeof *stored_params};
+
 const tess_param_table *tess_autoreject_study_params(void)
 {
     return &study_table;
+}
+
+const tess_param_table *tess_ar_study_stored_params(void)
+{
+    return &stored_table;
 }
 
 void tess_autoreject_study_config_init(tess_autoreject_study_config *config, size_t struct_size)
@@ -69,8 +92,66 @@ static tess_status copy_grids(tess_autoreject_study *s)
     return is_lost ? TESS_E_MEMORY : TESS_OK;
 }
 
+// What fails with every recording fails once, before anything is written.
+static tess_status check_fit(const tess_autoreject_fit_config *f)
+{
+    for (int64_t i = 0; f->consensus && i < f->n_consensus; i++) {
+        if (!(f->consensus[i] >= 0 && f->consensus[i] <= 1)) {
+            TESS_FAIL(TESS_E_RANGE, "--consensus: %g; expected 0 to 1, a share of the channels",
+                      f->consensus[i]);
+        }
+    }
+    for (int64_t i = 0; f->n_interpolate && i < f->n_n_interpolate; i++) {
+        if (f->n_interpolate[i] < 0) {
+            TESS_FAIL(TESS_E_RANGE, "--n-interpolate: %lld; expected 0 or more channels",
+                      (long long)f->n_interpolate[i]);
+        }
+    }
+    return TESS_OK;
+}
+
+// Of the recordings, whether some may hold epochs already, which no option of times is for.
+static bool may_hold_epochs(const tess_autoreject_study *s)
+{
+    bool may = false;
+    for (int64_t i = 0; i < s->n; i++) {
+        const char *dot = strrchr(s->recordings[i].path, '.');
+        may = may || (dot && (strcasecmp(dot, ".fif") == 0 || strcasecmp(dot, ".set") == 0));
+    }
+    return may;
+}
+
+tess_status tess_ar_study_check_baseline(const tess_autoreject_study *s)
+{
+    const double slack = 0.02; // more than a sample: their rates are not known yet
+    const tess_autoreject_epochs_config *e = &s->epochs;
+    tess_autoreject_epochs_config usual;
+    tess_autoreject_epochs_config_init(&usual, sizeof usual);
+    const bool is_told = e->window > 0 || e->tmin != usual.tmin || e->tmax != usual.tmax;
+    if (e->baseline != TESS_AR_BASELINE_INTERVAL || (!is_told && may_hold_epochs(s))) {
+        return TESS_OK;
+    }
+    const double first = e->window > 0 ? 0 : e->tmin;
+    const double last = e->window > 0 ? e->window : e->tmax;
+    const double start = isfinite(e->baseline_start) ? e->baseline_start : first;
+    const double end = isfinite(e->baseline_end) ? e->baseline_end : last;
+    if (start < first - slack || start > last + slack || end < first - slack ||
+        end > last + slack) {
+        TESS_FAIL(TESS_E_RANGE,
+                  "--baseline: %g to %g s reaches out of epochs that last from %g to %g s (%s); "
+                  "give times within them, leave an end open (--baseline ,0) or take none "
+                  "(--baseline none)",
+                  e->baseline_start, e->baseline_end, first, last,
+                  e->window > 0 ? "--window" : "--tmin, --tmax");
+    }
+    return TESS_OK;
+}
+
 static tess_status check(const tess_autoreject_study *s)
 {
+    TESS_TRY(tess_ar_check_epochs_config(&s->epochs));
+    TESS_TRY(tess_ar_check_window(&s->epochs));
+    TESS_TRY(check_fit(&s->fit));
     if (s->fit.picks || s->fit.folds) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "fit.picks, fit.folds: recordings differ in channels and epochs; "

@@ -104,6 +104,53 @@ static tess_status write_json(const char *path, tess_json *json)
     return status;
 }
 
+// A path from one folder that is there to another: "../../bids".
+static tess_status relative_path(const char *from, const char *to, char out[TESS_AR_STUDY_PATH])
+{
+    char *a = realpath(from, NULL);
+    char *b = realpath(to, NULL);
+    size_t same = 0; // bytes of the folders both are in, with the last slash
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; a && b && (i == 0 || (a[i - 1] && a[i - 1] == b[i - 1])); i++) {
+        const bool ends_a = a[i] == '\0' || a[i] == '/';
+        const bool ends_b = b[i] == '\0' || b[i] == '/';
+        same = ends_a && ends_b ? i + 1 : same;
+    }
+    bool fits = a && b;
+    for (const char *at = fits && strlen(a) >= same ? a + same : ""; fits && *at;) {
+        fits = used + 4 < TESS_AR_STUDY_PATH;
+        used += fits ? (size_t)snprintf(out + used, 4, "../") : 0;
+        at += strcspn(at, "/");
+        at += *at == '/';
+    }
+    if (fits) {
+        const char *rest = strlen(b) >= same ? b + same : "";
+        const size_t room = TESS_AR_STUDY_PATH - used;
+        fits = snprintf(out + used, room, "%s", rest) < (int)room;
+        const size_t n = strlen(out);
+        if (n > 0 && out[n - 1] == '/') {
+            out[n - 1] = '\0';
+        }
+    }
+    free(a);
+    free(b);
+    return fits ? TESS_OK
+                : tess_error_set(TESS_E_CREATE, "%.200s: cannot tell how to get to %.200s", from,
+                                 to);
+}
+
+// What "bids:raw:" in the records' Sources stands for.
+static tess_status put_links(const tess_autoreject_study *s, tess_json *json)
+{
+    char raw[TESS_AR_STUDY_PATH];
+    TESS_TRY(relative_path(s->output, s->root, raw));
+    tess_json_object_begin(json, "DatasetLinks");
+    tess_json_text(json, "raw", raw[0] ? raw : ".");
+    tess_json_object_end(json);
+    return TESS_OK;
+}
+
 static void column(tess_json *json, const char *name, const char *text)
 {
     tess_json_object_begin(json, name);
@@ -165,6 +212,11 @@ tess_status tess_ar_study_describe(const tess_autoreject_study *s)
                    "interpolated, bad epochs left out");
     tess_json_object_end(json);
     tess_json_array_end(json);
+    const tess_status status = put_links(s, json);
+    if (status != TESS_OK) {
+        tess_json_destroy(json);
+        return status;
+    }
     tess_json_text(json, "HowToAcknowledge",
                    "Jas et al., Autoreject: Automated artifact rejection for MEG and EEG data, "
                    "NeuroImage 159 (2017) 417-429");

@@ -3,6 +3,7 @@
 // The record is written when everything else is on the disk: where it is, the recording is done.
 // Before, an earlier one of other settings or inputs is removed, so that no record ever speaks of
 // files that were being written; one of the same stays: they have the same bytes.
+#include "systems/autoreject/files/recording.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/result/model.h"
@@ -100,6 +101,25 @@ static bool survives(const job *j)
     return false;
 }
 
+// Events that are called otherwise in the epochs than in the tables.
+static tess_status note_names(job *j)
+{
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
+    const char **names = NULL;
+    tess_blocks memory;
+    tess_blocks_init(&memory, &j->ctx->heap);
+    const tess_status status = tess_ar_fif_event_names(info, &memory, &names);
+    for (int64_t i = 0; status == TESS_OK && i < info->n_event_name; i++) {
+        if (names[i] != info->event_names[i]) {
+            char words[TESS_AR_STORED_WORDS];
+            tess_ar_fif_stored_words(info->event_names[i], names[i], words);
+            tess_ar_log_note(j->log, "%s", words);
+        }
+    }
+    tess_blocks_free(&memory);
+    return status;
+}
+
 static tess_status write_epochs(job *j)
 {
     tess_autoreject_transform_config config = j->study->transform;
@@ -115,8 +135,9 @@ static tess_status write_epochs(job *j)
                                      : "Every epoch is bad: no epochs were written.");
         return TESS_OK;
     }
-    return tess_autoreject_transform(j->ctx, j->model, j->epochs, j->log, &config, NULL, j->path,
-                                     &j->n_kept);
+    TESS_TRY(tess_autoreject_transform(j->ctx, j->model, j->epochs, j->log, &config, NULL, j->path,
+                                       &j->n_kept));
+    return note_names(j);
 }
 
 static tess_status write_report(job *j)

@@ -287,6 +287,105 @@ static void drop_twins(tess_autoreject_study *s)
     s->n = n;
 }
 
+// Whether its folder is that of its subject.
+static bool is_at_home(const tess_autoreject_study_recording *r)
+{
+    const size_t n = strcspn(r->folder, "/");
+    return n == 4 + strlen(r->subject) && strncmp(r->folder + 4, r->subject, n - 4) == 0;
+}
+
+// One file that two folders lead to, of which one is a link to the other, or both are links.
+static bool is_same_file(const tess_autoreject_study_recording *a,
+                         const tess_autoreject_study_recording *b)
+{
+    const tess_autoreject_study_recording *const both[2] = {a, b};
+    struct stat folders[2];
+    if (strcmp(strrchr(a->path, '/'), strrchr(b->path, '/')) != 0) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        char path[TESS_AR_STUDY_PATH];
+        snprintf(path, sizeof path, "%.*s", (int)(strrchr(both[i]->path, '/') - both[i]->path),
+                 both[i]->path);
+        if (stat(path, &folders[i]) != 0) {
+            return false;
+        }
+    }
+    return folders[0].st_ino == folders[1].st_ino && folders[0].st_dev == folders[1].st_dev;
+}
+
+// The one to take in place of a recording: in the folder of its subject, else the first. NULL:
+// none.
+static const tess_autoreject_study_recording *find_linked(const tess_autoreject_study *s, int64_t i)
+{
+    const tess_autoreject_study_recording *r = &s->recordings[i];
+    for (int64_t k = 0; k < s->n; k++) {
+        const tess_autoreject_study_recording *other = &s->recordings[k];
+        const int better = is_at_home(other) - is_at_home(r);
+        if (k != i && (better > 0 || (better == 0 && k < i)) && strcmp(other->name, r->name) == 0 &&
+            is_same_file(other, r)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static tess_status drop_linked(tess_autoreject_study *s)
+{
+    int64_t n = 0;
+    bool *is_left_out = tess_blocks_alloc(&s->memory, s->n, sizeof *is_left_out, "recordings");
+    if (!is_left_out) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        const tess_autoreject_study_recording *other = find_linked(s, i);
+        is_left_out[i] = other != NULL;
+        if (other) {
+            tess_ar_study_note(s, "%s: passed over: %s is the same file, by a link",
+                               s->recordings[i].path, other->path);
+        }
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!is_left_out[i]) {
+            s->recordings[n++] = s->recordings[i];
+        }
+    }
+    s->n = n;
+    return TESS_OK;
+}
+
+// Lists that name nothing, and kinds of recordings that there are not.
+static tess_status check_words(const tess_autoreject_study *s)
+{
+    const struct {
+        const char *list;
+        const char *option;
+    } lists[] = {{s->config.subjects, "subjects"}, {s->config.sessions, "sessions"},
+                 {s->config.tasks, "task"},        {s->config.acquisitions, "acquisition"},
+                 {s->config.runs, "run"},          {s->config.datatypes, "datatype"}};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        if (lists[k].list && lists[k].list[strspn(lists[k].list, " ,")] == '\0') {
+            TESS_FAIL(TESS_E_ARGUMENT,
+                      "--%s: '%.60s' holds no label; give some, or leave the option out for all",
+                      lists[k].option, lists[k].list);
+        }
+    }
+    const char *end = NULL;
+    for (const char *at = s->config.datatypes; at && *at; at = end + (*end == ',')) {
+        const size_t n = label_at(&at, &end);
+        char one[64];
+        snprintf(one, sizeof one, "%.*s", (int)n, at);
+        bool is_known = n == 0;
+        for (size_t i = 0; i < sizeof DATATYPES / sizeof *DATATYPES; i++) {
+            is_known = is_known || is_listed(one, "datatype", DATATYPES[i], strlen(DATATYPES[i]));
+        }
+        if (!is_known) {
+            TESS_FAIL(TESS_E_ARGUMENT, "--datatype: '%s'; recordings are of eeg or meg", one);
+        }
+    }
+    return TESS_OK;
+}
+
 // Labels that were asked for and are nowhere.
 static tess_status check_lists(const tess_autoreject_study *s)
 {
@@ -332,10 +431,12 @@ tess_status tess_ar_study_scan(tess_autoreject_study *s)
                   "folders sub-... are",
                   s->root);
     }
+    TESS_TRY(check_words(s));
     TESS_TRY(visit(s, "", visit_level, NULL));
     if (s->n > 0) {
         qsort(s->recordings, (size_t)s->n, sizeof *s->recordings, by_name);
         drop_twins(s);
+        TESS_TRY(drop_linked(s));
     }
     TESS_TRY(check_lists(s));
     if (s->n == 0) {

@@ -63,6 +63,7 @@ static tess_status prepare(tess_autoreject_study *s, const char *bids_dir, const
     TESS_TRY(tess_ar_study_configure(s, config));
     TESS_TRY(check_montage(s));
     TESS_TRY(tess_ar_study_scan(s));
+    TESS_TRY(tess_ar_study_check_baseline(s));
     TESS_TRY(tess_ar_study_check_output(s));
     TESS_TRY(tess_ar_study_identify(s));
     TESS_TRY(tess_ar_study_plan(s));

@@ -1,0 +1,222 @@
+"""Studies: names of events, baselines, links, tables and options that cannot be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tessera
+import tessera.autoreject as ta
+from study_trees import tree
+
+COMMAND = os.environ.get("TESSERA_COMMAND", "")
+CUT: dict[str, Any] = {"tmin": -0.05, "tmax": 0.3}
+GRID: dict[str, Any] = {"n_interpolate": [1, 3], "consensus": [0.3, 0.6, 0.9], "cv": 4}
+LATIN = ["ÄÖ", "a:b", 'q "x"', "z"]
+
+
+def _events(root: Path, subject: str) -> Path:
+    return root / f"sub-{subject}" / "eeg" / f"sub-{subject}_task-odd_events.tsv"
+
+
+def _rename_events(path: Path, names: list[str]) -> None:
+    """Give the rows these names, in turn."""
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    at = head.split("\t").index("trial_type")
+    for k, row in enumerate(rows):
+        cells = row.split("\t")
+        cells[at] = names[k % len(names)]
+        rows[k] = "\t".join(cells)
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+
+
+def _record(out: Path, subject: str = "01") -> dict[str, Any]:
+    stem = f"sub-{subject}_task-odd_desc-autoreject_epo.json"
+    found: dict[str, Any] = json.loads((out / f"sub-{subject}" / "eeg" / stem).read_text("utf-8"))
+    return found
+
+
+def _study(root: Path, out: Path, **options: Any) -> ta.Study:
+    return ta.study(root, out, **{**CUT, **GRID, "with_reports": False, **options})
+
+
+def test_names_that_fif_cannot_hold_are_replaced(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    root = tree(tmp_path / "bids", n_subject=1)
+    _rename_events(_events(root, "01"), ["停止", "go;1", "go_1", *LATIN])
+    with pytest.warns(UserWarning, match="is stored as"):
+        result = _study(root, tmp_path / "out")
+    assert [r.state for r in result] == ["done"]
+    file = tmp_path / "out" / "sub-01" / "eeg" / "sub-01_task-odd_desc-autoreject_epo.fif"
+    names = set(mne.read_epochs(file, verbose="ERROR").event_id)
+    assert names == {"U+505CU+6B62", "go_1_2", "go_1", *LATIN}
+    notes = _record(tmp_path / "out")["notes"]
+    assert "event '停止' is stored as 'U+505CU+6B62'" in notes
+    assert "event 'go;1' is stored as 'go_1_2'" in notes
+    assert notes.count("is stored as") == 2
+    log = file.with_name(file.name.replace("epo.fif", "log.tsv")).read_text(encoding="utf-8")
+    assert "\t停止\t" in log  # tables hold every name
+
+
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_commands_warn_of_names_and_mne_reads_them(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    root = tree(tmp_path / "bids", n_subject=1)
+    _rename_events(_events(root, "01"), ["停止", "z"])
+    file = str(next((root / "sub-01" / "eeg").glob("*.vhdr")))
+    cut = ["--tmin=-0.05", "--tmax=0.3"]
+    lines = [["autoreject", "fit-transform", file, *cut, "--n-fold=4", "-o", "a-epo.fif",
+              "--save-model", "model.json"],
+             ["autoreject", "transform", file, *cut, "-m", "model.json", "-o", "b-epo.fif.gz"]]
+    for line in lines:
+        found = subprocess.run(
+            [COMMAND, *line], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert found.returncode == 0, found.stderr
+        assert "warning: event '停止' is stored as 'U+505CU+6B62'" in found.stderr
+    for name in ("a-epo.fif", "b-epo.fif.gz"):
+        assert set(mne.read_epochs(tmp_path / name, verbose="ERROR").event_id) == {
+            "U+505CU+6B62", "z"}
+
+
+def test_a_baseline_lies_in_the_epochs(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    file = next((root / "sub-01" / "eeg").glob("*.vhdr"))
+    for baseline in ((-0.5, 0), (None, 0.4), (-1, -0.5)):
+        with pytest.raises(tessera.ArgumentError, match=r"--baseline.*from -0\.05 to 0\.3 s"):
+            ta.read_epochs(file, **CUT, baseline=baseline)
+    with pytest.raises(tessera.ArgumentError, match="--baseline"):
+        ta.read_epochs(file, window=0.3, baseline=(-0.2, 0))
+    for inside in ((-0.05, 0), (None, 0), (-0.055, 0), (0, None)):  # half a sample is MNE's, too
+        assert ta.read_epochs(file, **CUT, baseline=inside).get_data().shape[0] == 24
+    # Nobody asked for this one: epochs that end before their event have only themselves.
+    assert len(ta.read_epochs(file, tmin=-0.04, tmax=-0.01)) == 24
+
+
+def test_the_links_of_sources_are_defined(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    places = {"out": "../bids", "bids/derivatives/tessera": "../..", "a/b": "../../bids"}
+    for place, raw in places.items():
+        out = tmp_path / place
+        _study(root, out)
+        links = json.loads((out / "dataset_description.json").read_text())["DatasetLinks"]
+        assert links == {"raw": raw}
+        source = re.fullmatch(r"bids:raw:(.+)", _record(out)["Sources"][0])
+        assert source
+        assert (out / links["raw"] / source[1]).is_file()
+
+
+def test_what_is_done_at_a_time_leaves_no_trace(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=2)
+    sums = []
+    for n in (1, 2):
+        out = tmp_path / f"out{n}"
+        _study(root, out, with_reports=True, at_a_time=n, threads=n, memory_limit=f"{n + 1}G")
+        sums.append({str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+                     for path in out.rglob("*") if path.is_file()})
+    assert sums[0] == sums[1]
+    page = (tmp_path / "out1" / "group_desc-autoreject_report.html").read_text("utf-8")
+    assert "outlier_z" in page
+    assert "at_a_time" not in page
+
+
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--consensus 2", "--consensus: 2"),
+        ("--tmin 0.5 --tmax 0.1", "--tmax"),
+        ("--types foo=Fp2", "--types: 'foo=Fp2'"),
+        ("--window 2 --overlap 2", "--overlap"),
+        ("--datatype foo", "--datatype: 'foo'"),
+        ("--datatype eeg,foo", "--datatype: 'foo'"),
+        ("--subjects=", "--subjects: ''"),
+        ("--run=,", "--run: ','"),
+        ("--window 2 --baseline=-0.2,0", "--baseline"),
+        ("--tmin=-0.1 --baseline=-0.5,0", "--baseline"),
+        ("--baseline=-0.5,0", "--baseline"),
+        ("--window 0.3 --event go", "--window and --event exclude each other"),
+    ],
+)
+def test_impossible_options_stop_before_anything_is_written(
+    tmp_path: Path, words: str, named: str
+) -> None:
+    tree(tmp_path / "bids", n_subject=1)
+    line = [COMMAND, "autoreject", "study", "bids", "-o", "out", *words.split()]
+    found = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 2, found.stderr
+    assert named in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_of_events_that_are_not_known(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    path = _events(root, "01")
+    _rename_events(path, ["go", "n/a"])
+    rows = path.read_text().splitlines()
+    for k in (3, 6):
+        rows[k] = "n/a" + rows[k][rows[k].index("\t"):]
+    path.write_text("\n".join(rows) + "\n")
+    result = _study(root, tmp_path / "out")
+    assert any("2 events left out: the onset is n/a" in note for note in result.notes)
+    log = next((tmp_path / "out" / "sub-01" / "eeg").glob("*_log.tsv")).read_text("utf-8")
+    head, *rows = log.splitlines()
+    at = head.split("\t").index("trial_type")
+    assert [row.split("\t")[at] for row in rows].count("n/a") == 11  # two onsets of 24 are none
+    mne = pytest.importorskip("mne")
+    file = next((tmp_path / "out" / "sub-01" / "eeg").glob("*_epo.fif"))
+    assert set(mne.read_epochs(file, verbose="ERROR").event_id) == {"go", "n/a"}
+
+
+@pytest.mark.parametrize(
+    ("system", "factor", "said"),
+    [
+        ('{"EEGCoordinateUnits": "m"}', 1, ""),
+        ('{"EEGCoordinateUnits": "mm"}', 1000, ""),
+        ('{"EEGCoordinateUnits": "furlong"}', 1, "is 'furlong'; .* in m"),
+        ('{"EEGCoordinateUnits": "n/a"}', 1000, "is 'n/a'; .* in mm "),
+        ("{broken", 100, "is no valid JSON; .* in cm "),
+        ('{"EEGCoordinateUnits": "m"}', 1000, "is 'm'; .* lie 90 .* in mm "),
+    ],
+)
+def test_units_of_electrodes_that_cannot_be(
+    tmp_path: Path, system: str, factor: float, said: str
+) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    folder = root / "sub-01" / "eeg"
+    table = next(root.rglob("*_electrodes.tsv"))
+    head, *rows = table.read_text().splitlines()
+    cells = [row.split("\t") for row in rows]
+    rows = ["\t".join([c[0], *(repr(factor * float(v)) for v in c[1:])]) for c in cells]
+    table.write_text("\n".join([head, *rows]) + "\n")
+    next(root.rglob("*_coordsystem.json")).write_text(system)
+    notes = ta.read_epochs(next(folder.glob("*.vhdr")), **CUT).notes
+    found = [note for note in notes if "coordsystem.json" in note]
+    assert len(found) == bool(said)
+    assert all(re.search(said + r".*\[autoreject\.scale\]$", note) for note in found)
+    _study(root, tmp_path / "out")
+    record = _record(tmp_path / "out")
+    assert ("coordsystem.json" in record["notes"]) == bool(said)
+    want = {c[0]: [float(v) for v in c[1:]] for c in cells}
+    for channel in record["channels"]:
+        assert channel["position"] == pytest.approx(want[channel["name"]], rel=1e-6)
+
+
+def test_a_linked_subject_is_told_once(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=2)
+    (root / "sub-00").symlink_to("sub-01")  # found before the one it leads to
+    shutil.copytree(root / "sub-02", root / "sub-copy")
+    result = _study(root, tmp_path / "out")
+    assert [r.folder for r in result] == ["sub-01/eeg", "sub-02/eeg", "sub-copy/eeg"]
+    assert any(re.search(r"sub-00/.*passed over: .*sub-01/.* by a link", note)
+               for note in result.notes)
+    rows = result.table.read_text().splitlines()[1:]
+    assert [row.split("\t")[0] for row in rows] == ["sub-01", "sub-02", "sub-copy"]
