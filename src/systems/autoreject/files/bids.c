@@ -1,15 +1,12 @@
 #include "systems/autoreject/files/bids.h"
 
-#include "base/json_read.h"
 #include "base/status.h"
 #include "systems/autoreject/bids/names.h"
-#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/montage/montage.h"
 #include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -274,115 +271,6 @@ void tess_ar_bids_warn(tess_autoreject_epochs *epochs)
     }
 }
 
-// Mean distance from the origin of an electrodes.tsv's positions, in its unit; NaN: not known.
-static double mean_distance(tess_context *ctx, const char *path)
-{
-    static const char *const columns[] = {"name", "x", "y", "z"};
-    table t;
-    double sum = 0;
-    int64_t n = 0;
-    if (table_open(ctx, path, columns, 4, &t) != TESS_OK) {
-        tess_error_clear(); // a table without heads, of which we say nothing
-        return (double)NAN;
-    }
-    while (table_next(&t)) {
-        double p[3];
-        if (tess_ar_number(cell(&t, 1), &p[0]) && tess_ar_number(cell(&t, 2), &p[1]) &&
-            tess_ar_number(cell(&t, 3), &p[2])) {
-            sum += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
-            n++;
-        }
-    }
-    tess_ar_text_close(&t.text);
-    return n > 0 ? sum / (double)n : (double)NAN;
-}
-
-// What a coordsystem.json says of the unit, as words for a warning.
-static tess_status stated_unit(tess_context *ctx, const char *path, char *words, size_t capacity)
-{
-    tess_ar_text text;
-    tess_blocks memory;
-    const tess_json_value *root = NULL;
-    TESS_TRY(tess_ar_text_open(ctx, path, &text));
-    tess_blocks_init(&memory, &ctx->heap);
-    if (tess_json_parse(&memory, path, text.chars, text.bytes, &root) == TESS_OK) {
-        const tess_json_value *unit = tess_json_find(root, "EEGCoordinateUnits");
-        unit = unit ? unit : tess_json_find(root, "iEEGCoordinateUnits");
-        if (unit && unit->kind == TESS_JSON_TEXT) {
-            snprintf(words, capacity, "the unit of positions is '%.40s'", unit->text);
-        } else {
-            snprintf(words, capacity, "no unit of positions (EEGCoordinateUnits)");
-        }
-    } else {
-        tess_error_clear();
-        snprintf(words, capacity, "is no valid JSON");
-    }
-    tess_blocks_free(&memory);
-    tess_ar_text_close(&text);
-    return TESS_OK;
-}
-
-// The factor to metres that the size of a head tells, as montage.c takes it where nothing is said.
-static double unit_by_size(double distance)
-{
-    const double head_m = 0.095;
-    return distance < 0.25 ? 1 : distance < 2.5 ? head_m / distance : distance < 25 ? 1e-2 : 1e-3;
-}
-
-// Positions that were read in a unit that cannot be are read in another.
-static tess_status scale_positions(tess_autoreject_epochs *epochs, double factor)
-{
-    const size_t bytes = (size_t)epochs->sensors.n_chan * sizeof(tess_autoreject_channel);
-    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
-    if (!channels) {
-        return TESS_E_MEMORY;
-    }
-    memcpy(channels, epochs->sensors.channels, bytes);
-    for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
-        const int32_t type = channels[c].type;
-        // Of the others only those that the table placed lie so far away.
-        const bool is_placed = type == TESS_AUTOREJECT_EEG || type == TESS_AUTOREJECT_ECOG ||
-                               type == TESS_AUTOREJECT_SEEG || type == TESS_AUTOREJECT_CSD;
-        const double *at = channels[c].loc;
-        if (is_placed || sqrt(at[0] * at[0] + at[1] * at[1] + at[2] * at[2]) > 1) {
-            for (int i = 0; i < 3; i++) {
-                channels[c].loc[i] *= factor;
-            }
-        }
-    }
-    epochs->sensors.channels = channels;
-    return tess_ar_points_of_channels(epochs, &epochs->sensors);
-}
-
-// Warns of a unit that is not known, and of one by which no head can be. path: electrodes.tsv.
-static tess_status check_unit(tess_context *ctx, const char *path, tess_autoreject_epochs *epochs)
-{
-    char system[TESS_AR_BIDS_PATH];
-    char words[96];
-    tess_ar_montage m;
-    if (!tess_ar_bids_sidecar(path, "coordsystem", ".json", false, system)) {
-        return TESS_OK;
-    }
-    TESS_TRY(stated_unit(ctx, system, words, sizeof words));
-    TESS_TRY(tess_ar_montage_open(ctx, path, &m));
-    const double stated = m.unit; // 0: by size
-    tess_ar_montage_close(&m);
-    const double distance = mean_distance(ctx, path);
-    const bool is_too_far = distance * stated > 1;
-    if (!isfinite(distance) || (stated > 0 && !is_too_far && strstr(words, "JSON") == NULL)) {
-        return TESS_OK;
-    }
-    const double taken = stated > 0 && !is_too_far ? stated : unit_by_size(distance);
-    tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_SCALE,
-                        "%s: %s; electrodes lie %.3g from the origin on average, and are taken %s",
-                        system, words, distance,
-                        taken == 1      ? "in m"
-                        : taken == 1e-2 ? "in cm"
-                        : taken == 1e-3 ? "in mm"
-                                        : "as directions, on a head of 95 mm");
-    return is_too_far ? scale_positions(epochs, taken / stated) : TESS_OK;
-}
-
 tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,
                                     tess_autoreject_epochs *epochs)
 {
@@ -401,7 +289,6 @@ tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,
     if ((n_unplaced > 0 || is_eeg) &&
         tess_ar_bids_sidecar(path, "electrodes", ".tsv", true, sidecar)) {
         TESS_TRY(tess_ar_apply_montage(ctx, sidecar, epochs));
-        TESS_TRY(check_unit(ctx, sidecar, epochs));
         tess_ar_epochs_note(epochs, "%s: positions taken", sidecar);
     }
     return TESS_OK;

@@ -13,7 +13,34 @@
 // Where only directions are known, and for the rule: the original's head.
 static const double HEAD_RADIUS = 0.095;
 
-// Units by the size of a head where the file does not tell.
+// Farther from the origin no electrode is, in metres.
+static const double FARTHEST = 1;
+
+// The factor to metres: as the file tells, else by the size of a head.
+static double factor_of(const tess_ar_montage *m, double radius)
+{
+    if (m->unit > 0 && !m->is_directions && radius * m->unit <= FARTHEST) {
+        return m->unit;
+    }
+    return radius < 0.25 ? 1 : radius < 2.5 ? HEAD_RADIUS / radius : radius < 25 ? 1e-2 : 1e-3;
+}
+
+// A unit that was told and cannot be, or one that should have been told, is worth a warning.
+static void tell_unit(tess_ar_montage *m, double radius, double factor)
+{
+    const size_t n = strlen(m->doubt);
+    if (m->is_directions || factor == m->unit) {
+        m->doubt[0] = '\0';
+    } else if (n > 0) {
+        snprintf(m->doubt + n, sizeof m->doubt - n,
+                 "; electrodes lie %.3g from the origin on average, and are taken %s", radius,
+                 factor == 1      ? "in m"
+                 : factor == 1e-2 ? "in cm"
+                 : factor == 1e-3 ? "in mm"
+                                  : "as directions, on a head of 95 mm");
+    }
+}
+
 static void to_metres(tess_ar_montage *m)
 {
     double sum = 0;
@@ -22,10 +49,8 @@ static void to_metres(tess_ar_montage *m)
         sum += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
     }
     const double radius = m->n > 0 ? sum / (double)m->n : 0;
-    double unit = m->unit;
-    if (unit == 0 || m->is_directions) {
-        unit = radius < 0.25 ? 1 : radius < 2.5 ? HEAD_RADIUS / radius : radius < 25 ? 1e-2 : 1e-3;
-    }
+    const double unit = factor_of(m, radius);
+    tell_unit(m, radius, unit);
     for (int64_t i = 0; i < m->n; i++) {
         double *p = m->places[i].position;
         const double x = p[0] * unit;
@@ -243,6 +268,9 @@ static tess_status apply(tess_context *ctx, const char *montage, tess_autoreject
     tess_ar_montage m;
     TESS_TRY(tess_ar_montage_open(ctx, montage, &m));
     const tess_status status = place_channels(epochs, montage, &m, channels);
+    if (status == TESS_OK && m.doubt[0]) {
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_SCALE, "%s", m.doubt);
+    }
     tess_ar_montage_close(&m);
     return status;
 }

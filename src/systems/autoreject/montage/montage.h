@@ -22,6 +22,7 @@ typedef struct tess_ar_montage {
     int64_t n;
     int64_t capacity;
     double unit;        // factor to metres; 0: not known
+    char doubt[640];    // which file tells no unit that can be, and which was taken; "": none
     bool nose_is_x;     // x to the nose, y to the left ear
     bool is_directions; // only directions are told
     bool is_sorted;
@@ -51,7 +52,8 @@ TESS_MUST_CHECK tess_status tess_ar_read_locs(tess_ar_montage *montage);
 TESS_MUST_CHECK tess_status tess_ar_read_sfp(tess_ar_montage *montage);
 TESS_MUST_CHECK tess_status tess_ar_read_elc(tess_ar_montage *montage);
 TESS_MUST_CHECK tess_status tess_ar_read_table(tess_ar_montage *montage);
-// montage_bids.c: units and axes of an electrodes.tsv from the coordsystem.json beside it.
+// montage_bids.c: units and axes of an electrodes.tsv from the coordsystem.json beside it. In doubt
+// stands what that says of the unit, for to_metres() to go on.
 TESS_MUST_CHECK tess_status tess_ar_read_coordsystem(tess_ar_montage *montage);
 
 // What names are compared by: lower case, without blanks and dots around, a leading "EEG " and a

@@ -1,4 +1,5 @@
 // coordsystem.json beside an electrodes.tsv.
+#include "base/json_read.h"
 #include "base/status.h"
 #include "systems/autoreject/bids/names.h"
 #include "systems/autoreject/montage/montage.h"
@@ -7,28 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-// The text value of a key at any depth of a JSON file; false if there is none. Enough for a file
-// whose keys are unique by its standard.
-static bool text_value(const char *json, const char *key, char *value, size_t capacity)
+// The text of a member; "" if there is none.
+static const char *text_of(const tess_json_value *root, const char *key)
 {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    const char *at = strstr(json, quoted);
-    at = at ? at + strlen(quoted) : NULL;
-    at = at ? at + strspn(at, " \t\r\n") : NULL;
-    if (!at || *at != ':') {
-        return false;
-    }
-    at += 1 + strspn(at + 1, " \t\r\n");
-    if (*at != '"') {
-        return false;
-    }
-    snprintf(value, capacity, "%.*s",
-             (int)(strcspn(at + 1, "\"") < 64 ? strcspn(at + 1, "\"") : 64), at + 1);
-    return true;
+    const tess_json_value *value = tess_json_find(root, key);
+    return value && value->kind == TESS_JSON_TEXT ? value->text : "";
 }
 
-static void take(tess_ar_montage *m, const char *json)
+static void take(tess_ar_montage *m, const char *path, const tess_json_value *root)
 {
     // Those with x to the nose and y to the left ear.
     static const char *const noses[] = {"CTF", "4DBti", "EEGLAB", "EEGLAB-HJ"};
@@ -36,18 +23,20 @@ static void take(tess_ar_montage *m, const char *json)
         const char *name;
         double factor;
     } units[] = {{"m", 1}, {"cm", 1e-2}, {"mm", 1e-3}};
-    char value[72];
-    if (text_value(json, "EEGCoordinateUnits", value, sizeof value) ||
-        text_value(json, "iEEGCoordinateUnits", value, sizeof value)) {
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-            m->unit = strcmp(value, units[i].name) == 0 ? units[i].factor : m->unit;
-        }
+    const char *system = text_of(root, "EEGCoordinateSystem");
+    const char *unit = text_of(root, "EEGCoordinateUnits");
+    unit = unit[0] ? unit : text_of(root, "iEEGCoordinateUnits");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        m->unit = strcmp(unit, units[i].name) == 0 ? units[i].factor : m->unit;
     }
-    if (text_value(json, "EEGCoordinateSystem", value, sizeof value)) {
-        for (size_t i = 0; i < sizeof noses / sizeof *noses; i++) {
-            m->nose_is_x = m->nose_is_x || strcasecmp(value, noses[i]) == 0;
-        }
+    for (size_t i = 0; i < sizeof noses / sizeof *noses; i++) {
+        m->nose_is_x = m->nose_is_x || strcasecmp(system, noses[i]) == 0;
     }
+    snprintf(m->doubt, sizeof m->doubt, "%.400s: %s%.40s%s", path,
+             !root     ? "is no valid JSON"
+             : unit[0] ? "the unit of positions is '"
+                       : "no unit of positions (EEGCoordinateUnits)",
+             unit, unit[0] ? "'" : "");
 }
 
 tess_status tess_ar_read_coordsystem(tess_ar_montage *m)
@@ -66,7 +55,15 @@ tess_status tess_ar_read_coordsystem(tess_ar_montage *m)
         return TESS_OK;
     }
     TESS_TRY(tess_ar_text_open(m->ctx, path, &text));
-    take(m, text.chars);
+    tess_blocks memory;
+    const tess_json_value *root = NULL;
+    tess_blocks_init(&memory, &m->ctx->heap);
+    if (tess_json_parse(&memory, path, text.chars, text.bytes, &root) != TESS_OK) {
+        tess_error_clear(); // positions are of use without it, too
+        root = NULL;
+    }
+    take(m, path, root);
+    tess_blocks_free(&memory);
     tess_ar_text_close(&text);
     return TESS_OK;
 }

@@ -254,12 +254,14 @@ tess_status tess_ar_cohort_write_page(tess_ar_cohort *c)
 {
     tess_autoreject_study *s = c->study;
     char path[TESS_AR_STUDY_PATH];
+    tess_autoreject_study_config stored = s->config;
+    stored.n_at_a_time = 0; // decides nothing in the results
     const tess_origin origin = {
         .stage = "autoreject.study",
         .identity = s->settings,
-        .tables = {tess_ar_study_stored_params(), tess_autoreject_epochs_params(),
+        .tables = {tess_autoreject_study_params(), tess_autoreject_epochs_params(),
                    tess_autoreject_fit_params(), tess_autoreject_transform_params()},
-        .values = {&s->config, &s->epochs, &s->fit, &s->transform}};
+        .values = {&stored, &s->epochs, &s->fit, &s->transform}};
     tess_html *html = tess_blocks_alloc(c->memory, 1, sizeof *html, "the page of the group");
     if (!html) {
         return TESS_E_MEMORY;

@@ -10,41 +10,21 @@
 #include <strings.h>
 
 #define FIELD(field) offsetof(tess_autoreject_study_config, field)
-#define WITH_REPORTS                                                                               \
-    {                                                                                              \
-        "with_reports", TESS_PARAM_FLAG, FIELD(with_reports), 1, 0, 1, NULL, "",                   \
-            "write a page for each recording"                                                      \
-    }
-#define OUTLIER_Z                                                                                  \
-    {                                                                                              \
-        "outlier_z", TESS_PARAM_REAL, FIELD(outlier_z), 3.5, 0.5, 1000, NULL, "",                  \
-            "robust z beyond which a recording or a sensor is named as an outlier"                 \
-    }
-
 static const tess_param study_params[] = {
-    WITH_REPORTS,
+    {"with_reports", TESS_PARAM_FLAG, FIELD(with_reports), 1, 0, 1, NULL, "",
+     "write a page for each recording"},
     {"at_a_time", TESS_PARAM_INT, FIELD(n_at_a_time), 0, 0, 4096, NULL, "recordings",
      "recordings worked on at a time; 0 for as many as threads and memory allow"},
-    OUTLIER_Z,
+    {"outlier_z", TESS_PARAM_REAL, FIELD(outlier_z), 3.5, 0.5, 1000, NULL, "",
+     "robust z beyond which a recording or a sensor is named as an outlier"},
 };
-
-// How many are worked on at a time decides nothing in the results.
-static const tess_param stored_params[] = {WITH_REPORTS, OUTLIER_Z};
 
 static const tess_param_table study_table = {"autoreject.study", study_params,
                                              sizeof study_params / sizeof *study_params};
 
-static const tess_param_table stored_table = {"autoreject.study", stored_params,
-                                              sizeof stored_params / sizeof *stored_params};
-
 const tess_param_table *tess_autoreject_study_params(void)
 {
     return &study_table;
-}
-
-const tess_param_table *tess_ar_study_stored_params(void)
-{
-    return &stored_table;
 }
 
 void tess_autoreject_study_config_init(tess_autoreject_study_config *config, size_t struct_size)

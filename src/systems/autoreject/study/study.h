@@ -67,9 +67,6 @@ TESS_MUST_CHECK tess_status tess_ar_study_configure(tess_autoreject_study *study
 // Whether a baseline lies in the epochs that are cut of recordings, after these were found.
 TESS_MUST_CHECK tess_status tess_ar_study_check_baseline(const tess_autoreject_study *study);
 
-// And what of the study's parameters its results tell: those that decide what is in them.
-const tess_param_table *tess_ar_study_stored_params(void);
-
 // scan.c
 TESS_MUST_CHECK tess_status tess_ar_study_scan(tess_autoreject_study *study);
 
