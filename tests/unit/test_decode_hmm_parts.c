@@ -141,7 +141,7 @@ static void expect_rows(int64_t n_round, int64_t n_made, int64_t n_wrong, int64_
 {
     tess_de_hmm_guesses guesses = {0};
     for (int64_t i = 0; i < n_round; i++) {
-        tess_de_hmm_note_guesses(&guesses, n_made, n_wrong);
+        tess_de_hmm_note_guesses(&guesses, tess_de_hmm_guess_rows(&guesses), n_made, n_wrong);
     }
     assert_int_equal(tess_de_hmm_guess_rows(&guesses), rows);
 }
@@ -152,11 +152,26 @@ static void a_few_wrong_guesses_change_nothing(void **state)
     expect_rows(0, 0, 0, 256);
     expect_rows(10000, 263, 1, 256); // a long recording
     expect_rows(3, 7, 1, 256);
-    expect_rows(1000, 263, 40, 2048);
+    expect_rows(1000, 160, 10, 256);
+    expect_rows(1000, 160, 11, 2048);
+    expect_rows(1, 8, 3, 256);
+    expect_rows(1, 8, 4, 512);
     expect_rows(1, 1, 1, 512);
     expect_rows(3, 7, 7, 2048);
     expect_rows(4, 7, 7, 0);
     expect_rows(100, 63, 60, 0);
+}
+
+// Rounds of one chunk, whose guesses were all made before any was known to be wrong.
+static void short_guesses_end_no_long_ones(void **state)
+{
+    (void)state;
+    tess_de_hmm_guesses guesses = {0};
+    const int64_t n_row = tess_de_hmm_guess_rows(&guesses);
+    for (int64_t i = 0; i < 10; i++) {
+        tess_de_hmm_note_guesses(&guesses, n_row, 7, 7);
+    }
+    assert_int_equal(tess_de_hmm_guess_rows(&guesses), 2 * n_row);
 }
 
 // Of dense_case_make(), on a device: compute-sanitizer takes minutes for each.
@@ -365,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_change_no_bit),
         cmocka_unit_test(a_few_wrong_guesses_change_nothing),
+        cmocka_unit_test(short_guesses_end_no_long_ones),
         cmocka_unit_test(runs_of_a_device_change_no_bit),
         cmocka_unit_test(paths_of_many_sequences_are_the_cpus),
         cmocka_unit_test(failing_memory_leaves_no_room),

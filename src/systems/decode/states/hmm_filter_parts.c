@@ -125,7 +125,7 @@ static tess_status filter_round(tess_de_hmm_work *work)
             n_wrong++;
         }
     }
-    tess_de_hmm_note_guesses(&work->hmm->guesses[0], n_made, n_wrong);
+    tess_de_hmm_note_guesses(&work->hmm->guesses[0], work->n_guess, n_made, n_wrong);
     memcpy(work->entering, room->ends + (work->n_segment - 1) * n_bin,
            (size_t)n_bin * sizeof(double));
     return TESS_OK;

@@ -12,8 +12,12 @@ int64_t tess_de_hmm_guess_rows(const tess_de_hmm_guesses *guesses)
     return doubled <= TESS_DE_MOST_DOUBLED ? FIRST_GUESS << doubled : 0;
 }
 
-void tess_de_hmm_note_guesses(tess_de_hmm_guesses *guesses, int64_t n_made, int64_t n_wrong)
+void tess_de_hmm_note_guesses(tess_de_hmm_guesses *guesses, int64_t n_row, int64_t n_made,
+                              int64_t n_wrong)
 {
+    if (n_row != tess_de_hmm_guess_rows(guesses)) {
+        return;
+    }
     const int64_t made = atomic_fetch_add(&guesses->made, n_made) + n_made;
     const int64_t wrong = atomic_fetch_add(&guesses->wrong, n_wrong) + n_wrong;
     int64_t doubled = atomic_load(&guesses->doubled);

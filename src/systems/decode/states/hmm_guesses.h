@@ -19,7 +19,10 @@ typedef struct tess_de_hmm_guesses {
 
 // Rows that a guess goes through; 0: the model is not cut.
 int64_t tess_de_hmm_guess_rows(const tess_de_hmm_guesses *guesses);
-// So many were made, and so many of them were wrong. Calls may meet.
-void tess_de_hmm_note_guesses(tess_de_hmm_guesses *guesses, int64_t n_made, int64_t n_wrong);
+// So many of so many rows were made, and so many of them were wrong. Calls may meet. Guesses of a
+// chunk are all of one length: those that are shorter than what they grew to meanwhile say nothing
+// of it.
+void tess_de_hmm_note_guesses(tess_de_hmm_guesses *guesses, int64_t n_row, int64_t n_made,
+                              int64_t n_wrong);
 
 #endif

@@ -296,7 +296,8 @@ static tess_status end(const rows_job *job, const tess_de_hmm *hmm, tess_status 
         status = tess_resident_fetch(&job->there->carry[0], carry,
                                      (size_t)job->m->n_bin * sizeof(double));
     }
-    tess_de_hmm_note_guesses(&hmm->guesses[job->cut.is_back], job->n_made, job->n_wrong);
+    tess_de_hmm_note_guesses(&hmm->guesses[job->cut.is_back], job->cut.n_guess, job->n_made,
+                             job->n_wrong);
     tess_de_hmm_there_put(hmm, job->there);
     return status;
 }

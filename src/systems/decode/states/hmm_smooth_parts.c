@@ -117,7 +117,7 @@ static tess_status smooth_round(tess_de_hmm_work *work)
             n_wrong++;
         }
     }
-    tess_de_hmm_note_guesses(&work->hmm->guesses[1], n_made, n_wrong);
+    tess_de_hmm_note_guesses(&work->hmm->guesses[1], work->n_guess, n_made, n_wrong);
     memcpy(work->entering, room->ends + (work->n_segment - 1) * n_bin, vector);
     return TESS_OK;
 }
