@@ -39,7 +39,8 @@ int decode_open_session(cli *c, decode_job *j);
 // 1 if nobody but the table has set this parameter.
 int decode_is_default(const cli *c, const char *table, const char *name);
 
-// Opens the recording named by the operand and says what was taken from where.
+// Opens the recording named by the operand and says what was taken from where, and which options
+// change nothing for it.
 int decode_open_recording(cli *c, decode_job *j, const char *path);
 
 // Opens --intervals, if given, and finds their time bins in the recording.
@@ -47,7 +48,7 @@ int decode_open_intervals(cli *c, decode_job *j);
 
 // Refuses beside --model-file what a model is fitted with.
 int decode_check_model_file(const cli *c);
-// Says which options of a fit to the open recording change nothing.
+// Says which options change nothing for the open recording, by what else is asked for.
 void decode_warn_unused(const cli *c, const decode_job *j);
 // Reads what the model's transitions depend on, if they do, at the recording's time bins.
 int decode_open_covariates(cli *c, decode_job *j);

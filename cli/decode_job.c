@@ -73,6 +73,7 @@ int decode_open_recording(cli *c, decode_job *j, const char *path)
 {
     CLI_CALL(tess_decode_recording_open(c->ctx, path, &j->recording));
     console_notes(tess_decode_recording_get_info(j->recording)->notes);
+    decode_warn_unused(c, j);
     return c->values.position_max_gap ? split_gaps(c, j, c->values.position_max_gap) : 0;
 }
 
@@ -189,7 +190,6 @@ int decode_fit(cli *c, decode_job *j)
     take_wish(c, "decode.encoding", "waveform_std", "waveform-std", info->waveform_std,
               &config->encoding.waveform_std);
     config->covariates = c->values.covariates;
-    decode_warn_unused(c, j);
     const double begin = decode_now_s();
     const tess_status status = tess_decode_model_fit(c->ctx, j->recording, config, &j->model);
     console_erase_bar();

@@ -3,6 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+int unused_has_table(const cli *c, const tess_param_table *table)
+{
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        if (c->system[i].table == table) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int unused_is_given(const cli *c, const char *param)
 {
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {

@@ -12,6 +12,9 @@ typedef struct unused_rule {
     const char *why; // what follows "changes nothing"
 } unused_rule;
 
+// Whether the command has this table.
+int unused_has_table(const cli *c, const tess_param_table *table);
+
 // Whether the command line has this parameter of one of the command's tables.
 int unused_is_given(const cli *c, const char *param);
 

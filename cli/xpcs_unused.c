@@ -3,18 +3,6 @@
 #include "unused.h"
 #include "xpcs.h"
 
-#include <string.h>
-
-static int has_table(const cli *c, const tess_param_table *table)
-{
-    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
-        if (c->system[i].table == table) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 void xpcs_warn_unused(const cli *c, const xpcs_job *j)
 {
     const tess_xpcs_fit_config *f = &j->fit_config;
@@ -41,10 +29,10 @@ void xpcs_warn_unused(const cli *c, const xpcs_job *j)
         {"sigma", !j->simulation.speckle, "with --speckle, whose noise is that of photons"},
     };
 
-    if (has_table(c, tess_xpcs_fit_params())) {
+    if (unused_has_table(c, tess_xpcs_fit_params())) {
         unused_warn(c, of_fits, sizeof of_fits / sizeof *of_fits);
     }
-    if (has_table(c, tess_xpcs_simulation_params())) {
+    if (unused_has_table(c, tess_xpcs_simulation_params())) {
         unused_warn(c, of_simulations, sizeof of_simulations / sizeof *of_simulations);
     }
 }
