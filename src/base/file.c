@@ -109,6 +109,17 @@ tess_status tess_file_read_at(int fd, const char *path, void *dst, size_t bytes,
     return TESS_OK;
 }
 
+// Whether a disk that is full may have room after all: once, when what was just replaced has left.
+static bool is_worth_a_wait(int code, bool *has_waited)
+{
+    if ((code != ENOSPC && code != EDQUOT) || *has_waited) {
+        return false;
+    }
+    *has_waited = true;
+    tess_replaced_wait();
+    return true;
+}
+
 tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t bytes,
                                uint64_t offset)
 {
@@ -124,9 +135,7 @@ tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t
             if (n == 0) {
                 errno = ENOSPC;
             }
-            if (errno == ENOSPC && !has_waited) {
-                has_waited = true;
-                tess_replaced_wait();
+            if (is_worth_a_wait(errno, &has_waited)) {
                 continue;
             }
             return write_error(path, "write");
@@ -171,6 +180,16 @@ tess_status tess_file_resize(int fd, const char *path, uint64_t bytes)
         result = ftruncate(fd, (off_t)bytes);
     } while (result != 0 && errno == EINTR);
     return result == 0 ? TESS_OK : write_error(path, "set its length");
+}
+
+int tess_file_reserve(int fd, uint64_t bytes)
+{
+    bool has_waited = false;
+    int code;
+    do {
+        code = posix_fallocate(fd, 0, (off_t)bytes);
+    } while (is_worth_a_wait(code, &has_waited));
+    return code;
 }
 
 // Four digits for the machine: one that shares the disk may have a process of the same number.

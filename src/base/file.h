@@ -50,6 +50,8 @@ void tess_temp_file_sweep(const char *final_path);
 TESS_MUST_CHECK tess_status tess_file_rename(const char *path, const char *final_path,
                                              int overwrite);
 TESS_MUST_CHECK tess_status tess_file_sync(int fd, const char *path);
+// posix_fallocate() from the file's start on, counting what files that were just replaced leave.
+int tess_file_reserve(int fd, uint64_t bytes);
 // What the disk of a folder has room for, counting what files that were just replaced leave.
 TESS_MUST_CHECK tess_status tess_file_disk_free(const char *folder, uint64_t *bytes);
 TESS_MUST_CHECK tess_status tess_file_resize(int fd, const char *path, uint64_t bytes);

@@ -43,7 +43,7 @@ tess_status tess_scratch_open(const tess_scratch *scratch, char *path, size_t ca
 tess_status tess_scratch_reserve(const tess_scratch *scratch, const char *path, int fd,
                                  uint64_t bytes)
 {
-    const int code = posix_fallocate(fd, 0, (off_t)bytes);
+    const int code = tess_file_reserve(fd, bytes);
     if (code == EINVAL || code == EOPNOTSUPP) {
         return tess_file_resize(fd, path, bytes);
     }

@@ -3,13 +3,16 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +246,36 @@ static void large_files_are_replaced(void **state)
     unlink(path);
 }
 
+// A disk that is full may have room once the file that was replaced has left.
+static void a_full_disk_is_asked_again(void **state)
+{
+    (void)state;
+    const char *path = unit_path("large");
+    const int before = open_files();
+    struct statfs memory;
+    const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    const int shared = open("/dev/shm", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    // Of what lies in memory more than there is in all is refused before any of it is taken.
+    if (full < 0 || shared < 0 || fstatfs(shared, &memory) != 0 || memory.f_type != TMPFS_MAGIC ||
+        memory.f_blocks == 0) {
+        skip();
+    }
+    for (int i = 0; i < 20; i++) {
+        unit_write_file(path, "old", 3);
+        assert_int_equal(truncate(path, (off_t)512 << 20), 0);
+        assert_ok(tess_file_write_text(path, "new", 1));
+        if (i % 2) {
+            assert_fails(tess_file_write_at(full, "full", "x", 1, 0), TESS_E_IO, "No space left");
+        } else {
+            assert_int_equal(tess_file_reserve(shared, UINT64_C(1) << 50), ENOSPC);
+        }
+        assert_int_equal(open_files(), before + 2);
+    }
+    close(shared);
+    close(full);
+    unlink(path);
+}
+
 // A child has none of the threads that close its parent's files.
 static void children_wait_for_nothing(void **state)
 {
@@ -297,6 +330,7 @@ int main(void)
         cmocka_unit_test(folders_are_made_on_the_way),
         cmocka_unit_test(only_files_are_replaced),
         cmocka_unit_test(large_files_are_replaced),
+        cmocka_unit_test(a_full_disk_is_asked_again),
         cmocka_unit_test(children_wait_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

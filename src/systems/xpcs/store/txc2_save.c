@@ -7,7 +7,6 @@
 #include "systems/xpcs/store/txc2.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,7 +99,7 @@ static void fill_tables(saving *s)
 static tess_status reserve(const saving *s)
 {
     const uint64_t bytes = s->header.records_offset + s->header.records_bytes;
-    const int code = posix_fallocate(s->file->fd, 0, (off_t)bytes);
+    const int code = tess_file_reserve(s->file->fd, bytes);
     if (code == EINVAL || code == EOPNOTSUPP) {
         return tess_file_resize(s->file->fd, s->file->path, bytes);
     }
