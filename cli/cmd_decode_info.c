@@ -426,11 +426,12 @@ static int write_file(cli *c, tess_json *json, const char *path)
     signs s = {0};
     const char *format = NULL;
 
-    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
+    const int is_there = stat(path, &there) == 0;
+    if (is_there && S_ISDIR(there.st_mode)) {
         return show_result(c, json, path, 1);
     }
     const char *ending = strrchr(path, '.');
-    if (ending && strcmp(ending, ".csv") == 0) {
+    if (is_there && ending && strcmp(ending, ".csv") == 0) {
         return console_fail(tess_status_exit_code(TESS_E_FORMAT),
                             "%s: is text, to be read as it is; of tables of events those in .h5 "
                             "and .npz are described",

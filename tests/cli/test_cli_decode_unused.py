@@ -170,3 +170,6 @@ def test_tables_of_text_are_not_described(tessera, tmp_path):
     assert result.returncode == 65
     assert "events.csv: is text" in result.stderr
     assert ".h5 and .npz are described" in result.stderr
+    result = tessera("decode", "info", "nowhere.csv")
+    assert result.returncode == 66
+    assert "nowhere.csv: cannot open" in result.stderr
