@@ -5,6 +5,7 @@
 #include "ranks.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 static int check_epochs_target(const cli *c)
@@ -115,18 +116,27 @@ static int run_fit(cli *c, autoreject_job *j)
     return verdict(j);
 }
 
+// By its name: other epochs may have other channels, in another order.
+static bool is_fitted(const tess_autoreject_model_info *model, const char *name)
+{
+    bool is_there = false;
+    for (int64_t p = 0; p < model->n_pick; p++) {
+        is_there = is_there || strcmp(model->channel_names[model->picks[p]], name) == 0;
+    }
+    return is_there;
+}
+
 // Channels that are marked bad now and were not when the model was fitted.
 static void tell_of_bads(const autoreject_job *j)
 {
     const tess_autoreject_model_info *model = tess_autoreject_model_get_info(j->model);
-    const tess_autoreject_channel *channels =
-        tess_autoreject_epochs_get_info(j->epochs)->sensors->channels;
+    const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(j->epochs)->sensors;
     char names[512] = "";
     size_t length = 0;
 
-    for (int64_t p = 0; p < model->n_pick && length < sizeof names; p++) {
-        if (channels[model->picks[p]].is_bad) {
-            const char *name = channels[model->picks[p]].name;
+    for (int64_t c = 0; c < sensors->n_chan && length < sizeof names; c++) {
+        const char *name = sensors->channels[c].name;
+        if (sensors->channels[c].is_bad && is_fitted(model, name)) {
             length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                        length ? ", " : "", name);
         }

@@ -91,6 +91,26 @@ def test_what_a_model_was_fitted_with_stays(tessera, epochs, tmp_path):
     assert "--picks: the model says which channels are repaired" in result.stderr
 
 
+def test_channels_of_a_model_go_by_their_names(tessera, epochs, tmp_path):
+    name = epochs["ch_names"].astype(str)[3]
+    assert tessera("autoreject", "fit", "epochs.npz", "-o", "m.json").returncode == 0
+    line = ["autoreject", "transform", "other.npz", "-m", "m.json", "-o", "out.npz"]
+    with np.load(tmp_path / "epochs.npz") as file:
+        parts = dict(file)
+    for key in ("pos", "ch_names", "ch_types"):
+        parts[key] = parts[key][::-1]
+    np.savez(tmp_path / "other.npz", **parts | {"data": parts["data"][:, ::-1]})
+    result = tessera(*line, "--bads", name)
+    assert result.returncode == 0
+    assert f"the model was fitted with them: {name}; fit without them" in result.stderr
+    for key in ("pos", "ch_names", "ch_types"):
+        parts[key] = parts[key][:5]
+    np.savez(tmp_path / "other.npz", **parts | {"data": parts["data"][:, :-6:-1]})
+    result = tessera(*line, "--overwrite")
+    assert result.returncode == 65
+    assert "of the model is not among their 5 channels" in result.stderr
+
+
 def test_resume_gives_the_same_model(tessera, epochs, tmp_path):
     run_json(tessera, "fit", "epochs.npz", "-o", "a.json", "--seed", "42")
     run_json(tessera, "fit", "epochs.npz", "-o", "b.json", "--seed", "42", "--checkpoint", "work",
