@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "base/ucs4.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -53,34 +54,12 @@ static void newline(tess_json *json)
     }
 }
 
-// Length of the valid UTF-8 sequence at s, or 0. Overlong forms and surrogates are invalid.
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80) {
-        return 1;
-    }
-    const size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4) {
-        return 0;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) {
-        return 0;
-    }
-    return n;
-}
-
 static void append_quoted(tess_json *json, const char *value)
 {
     tess_text_append(&json->text, "\"", 1);
     const unsigned char *s = (const unsigned char *)value;
     while (*s) {
-        const size_t n = utf8_length(s);
+        const size_t n = tess_utf8_bytes((const char *)s);
         if (n == 0) {
             tess_text_add(&json->text, "\xEF\xBF\xBD");
             s++;

@@ -74,3 +74,26 @@ size_t tess_utf8_from_ucs4(const uint32_t *text, size_t n, char *out)
     *to = '\0';
     return (size_t)(to - out);
 }
+
+// Overlong forms and surrogates are none.
+size_t tess_utf8_bytes(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) {
+        return 1;
+    }
+    const size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4) {
+        return 0;
+    }
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) {
+        return 0;
+    }
+    return n;
+}

@@ -13,4 +13,7 @@ size_t tess_ucs4_from_utf8(const char *text, uint32_t *out);
 // length. What is no code point becomes U+FFFD.
 size_t tess_utf8_from_ucs4(const uint32_t *text, size_t n, char *out);
 
+// Bytes of the UTF-8 sequence that a text begins with, 0 if it is none. The zero of a text is one.
+size_t tess_utf8_bytes(const char *text);
+
 #endif

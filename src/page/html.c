@@ -1,5 +1,6 @@
 #include "page/html.h"
 
+#include "base/ucs4.h"
 #include "page/html_parts.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ static bool is_control(char c)
 
 void tess_html_escape(tess_text *out, const char *text)
 {
-    for (const char *c = text; *c; c++) {
+    for (const char *c = text; *c;) {
+        const size_t n = tess_utf8_bytes(c);
         switch (*c) {
         case '<':
             tess_text_add(out, "&lt;");
@@ -26,9 +28,15 @@ void tess_html_escape(tess_text *out, const char *text)
             tess_text_add(out, "&quot;");
             break;
         default:
-            // No page has control characters but the breaks of its lines.
-            tess_text_append(out, is_control(*c) ? "?" : c, 1);
+            // No page has control characters but the breaks of its lines, nor half a character of a
+            // name that was cut.
+            if (n == 0) {
+                tess_text_add(out, "\xEF\xBF\xBD");
+            } else {
+                tess_text_append(out, is_control(*c) ? "?" : c, n);
+            }
         }
+        c += n > 0 ? n : 1;
     }
 }
 

@@ -38,12 +38,12 @@ static void strings_are_escaped(void **state)
     (void)state;
     double data[6] = {1, 2, 3, 4, 5, 6};
     tess_array ptp = view(data, TESS_F64, 2, 3);
-    char *text =
-        report_of(&ptp, "{\"command_line\": \"<script>alert('x') & more</script>\a\x1b[2J\"}");
+    char *text = report_of(&ptp, "{\"command_line\": \"<script>alert('x') & more</script>\a\x1b[2J"
+                                 "\xe5\x81\x9c\xe5\x81<\xff\"}");
     assert_null(strstr(text, "<script>alert"));
     assert_contains(text, "&lt;script&gt;alert('x') &amp; more&lt;/script&gt;");
     assert_contains(text, "{&quot;command_line&quot;");
-    assert_contains(text, "??[2J");
+    assert_contains(text, "??[2J\xe5\x81\x9c\xef\xbf\xbd\xef\xbf\xbd&lt;\xef\xbf\xbd");
     assert_contains(text, "2 x 3");
     assert_int_equal(count(text, "<svg"), count(text, "</svg>"));
     assert_int_equal(count(text, "<table"), count(text, "</table>"));
