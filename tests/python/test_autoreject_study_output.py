@@ -68,6 +68,18 @@ def test_names_that_fif_cannot_hold_are_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not COMMAND, reason="needs the command")
 def test_commands_warn_of_names_and_mne_reads_them(tmp_path: Path) -> None:
+def test_names_of_any_length_are_stored(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    root = tree(tmp_path / "bids", n_subject=1)
+    _rename_events(_events(root, "01"), ["停" * 100, "z" * 600])
+    with pytest.warns(UserWarning, match="is stored as"):
+        _study(root, tmp_path / "out", with_reports=True)
+    file = tmp_path / "out" / "sub-01" / "eeg" / "sub-01_task-odd_desc-autoreject_epo.fif"
+    assert set(mne.read_epochs(file, verbose="ERROR").event_id) == {"U+505C" * 100, "z" * 600}
+    page = file.with_name(file.name.replace("epo.fif", "report.html")).read_text("utf-8")
+    assert "停\N{REPLACEMENT CHARACTER}" in page  # cut within a character
+
+
     mne = pytest.importorskip("mne")
     root = tree(tmp_path / "bids", n_subject=1)
     _rename_events(_events(root, "01"), ["停止", "z"])

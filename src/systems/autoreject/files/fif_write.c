@@ -81,8 +81,9 @@ static tess_status put_events(const writer *w, tess_ar_fif_out *out, int64_t fir
     const char *chars;
     tess_text_init(&names, &w->ctx->heap);
     for (int64_t i = 0; i < info->n_event_name; i++) {
-        tess_text_printf(&names, "%s%s:%d", i ? ";" : "", w->event_names[i],
-                         (int)info->event_codes[i]);
+        tess_text_add(&names, i ? ";" : "");
+        tess_text_add(&names, w->event_names[i]); // of any length
+        tess_text_printf(&names, ":%d", (int)info->event_codes[i]);
     }
     tess_text_add(&names, "");
     const tess_status status = tess_text_finish(&names, &chars);
