@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import numpy as np
 
 import tessera
 import tessera.autoreject as ta
@@ -114,6 +115,24 @@ def test_a_baseline_lies_in_the_epochs(tmp_path: Path) -> None:
 
 
 def test_the_links_of_sources_are_defined(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hz", [250.25, 256.0, 1024.0])
+def test_a_baseline_holds_the_samples_that_mne_takes(tmp_path: Path, hz: float) -> None:
+    mne = pytest.importorskip("mne")
+    x = 1e-5 * np.random.default_rng(0).standard_normal((2, int(10 * hz)))
+    raw = mne.io.RawArray(x, mne.create_info(["Fz", "Cz"], hz, "eeg"), verbose="ERROR")
+    raw.set_annotations(mne.Annotations([2.0, 5.0, 8.0], 0, "go"))
+    file = tmp_path / "a_raw.fif"
+    raw.save(file, fmt="double", verbose="ERROR")
+    raw = mne.io.read_raw_fif(file, verbose="ERROR")
+    events, names = mne.events_from_annotations(raw, verbose="ERROR")
+    cut: dict[str, Any] = {"tmin": -0.2, "tmax": 0.5}
+    for baseline in ((-0.2, 0), (-0.1, 0), (-0.15, 0.15), (-0.1, -0.05), (0.4, 0.498), (None, 0)):
+        want = mne.Epochs(raw, events, names, **cut, baseline=baseline, preload=True,
+                          verbose="ERROR")
+        got = ta.read_epochs(file, **cut, baseline=baseline)
+        assert np.allclose(got.get_data(), want.get_data(), rtol=0, atol=1e-15), baseline
+
+
     root = tree(tmp_path / "bids", n_subject=1)
     places = {"out": "../bids", "bids/derivatives/tessera": "../..", "a/b": "../../bids"}
     for place, raw in places.items():

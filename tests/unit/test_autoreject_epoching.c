@@ -165,21 +165,41 @@ static void epochs_lie_around_their_events(void **state)
     }
     assert_int_equal(info->n_event_name, 3);
     assert_string_equal(info->event_names[2], "3");
-    // Rows less their mean up to the event, triggers as they are.
-    assert_ok(tess_ar_apply_baseline(epochs, -(double)INFINITY, 0));
-    assert_ok(tess_autoreject_epochs_read(ctx, epochs, 1, 1, NULL, 0, got));
-    assert_true(got[0] == -5 && got[5] == 0 && got[31 + 30] == 25);
-    assert_true(got[2 * 31 + 10] == 1);
-    assert_fails(tess_ar_apply_baseline(epochs, 0.5, 0.6), TESS_E_RANGE, "reaches out of epochs");
-    assert_fails(tess_ar_apply_baseline(epochs, -0.12, 0), TESS_E_RANGE, "from -0.1 to 0.2 s");
-    assert_fails(tess_ar_apply_baseline(epochs, 0.5, (double)INFINITY), TESS_E_RANGE,
-                 "holds no sample");
-    assert_ok(tess_ar_apply_baseline(epochs, -0.105, 0)); // less than a sample beyond the end
     tess_autoreject_epochs_close(epochs);
     assert_int_equal(r.n_closed, 1);
     config.keep_annotated = 1;
     assert_ok(cut(ctx, &config, &c, &epochs));
     assert_int_equal(epochs->info.n_epoch, 4);
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void baselines_are_of_the_samples_within(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    recording r;
+    tess_ar_continuous c = some_recording(&r);
+    tess_autoreject_epochs_config config = some_config();
+    tess_autoreject_epochs *epochs = NULL;
+    put_trigger(&r, 100, 2);
+    put_trigger(&r, 500, 1);
+    assert_ok(cut(ctx, &config, &c, &epochs));
+    double got[31 * N_CHAN];
+    // Rows less their mean up to the event, triggers as they are.
+    assert_ok(tess_ar_apply_baseline(epochs, -(double)INFINITY, 0));
+    assert_ok(tess_autoreject_epochs_read(ctx, epochs, 1, 1, NULL, 0, got));
+    assert_true(got[0] == -5 && got[5] == 0 && got[31 + 30] == 25);
+    assert_true(got[2 * 31 + 10] == 1);
+    // Samples -4 to 2, those that lie within.
+    assert_ok(tess_ar_apply_baseline(epochs, -0.046, 0.024));
+    assert_ok(tess_autoreject_epochs_read(ctx, epochs, 1, 1, NULL, 0, got));
+    assert_true(got[10] == 1);
+    assert_fails(tess_ar_apply_baseline(epochs, 0.5, 0.6), TESS_E_RANGE, "reaches out of epochs");
+    assert_fails(tess_ar_apply_baseline(epochs, -0.12, 0), TESS_E_RANGE, "from -0.1 to 0.2 s");
+    assert_fails(tess_ar_apply_baseline(epochs, 0.5, (double)INFINITY), TESS_E_RANGE,
+                 "holds no sample");
+    assert_ok(tess_ar_apply_baseline(epochs, -0.105, 0)); // less than a sample beyond the end
     tess_autoreject_epochs_close(epochs);
     tess_context_destroy(ctx);
 }
@@ -486,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(triggers_are_rises),
         cmocka_unit_test(epochs_lie_around_their_events),
+        cmocka_unit_test(baselines_are_of_the_samples_within),
         cmocka_unit_test(events_are_selected_by_name_and_code),
         cmocka_unit_test(markers_become_events),
         cmocka_unit_test(files_of_events_are_read),

@@ -171,7 +171,7 @@ static tess_status read_file(tess_context *ctx, const char *path,
         // Epochs that end before their event have no other baseline than themselves.
         const double last_s =
             epochs->info.tmin + (double)(epochs->info.n_time - 1) / epochs->info.sampling_hz;
-        return tess_ar_apply_baseline(epochs, -(double)INFINITY, fmin(last_s, 0));
+        return tess_ar_apply_baseline(epochs, -(double)INFINITY, last_s < 0 ? (double)INFINITY : 0);
     }
     return TESS_OK;
 }

@@ -50,14 +50,24 @@ static void close_baseline(tess_context *ctx, void *impl)
     }
 }
 
+// The first sample at or behind a time, as MNE finds it among the times of samples.
+static double first_sample(double time_s, double sampling_hz)
+{
+    const double sample = ceil(time_s * sampling_hz);
+    // The product was rounded, and so are the times.
+    return (sample - 1) / sampling_hz >= time_s ? sample - 1
+           : sample / sampling_hz < time_s      ? sample + 1
+                                                : sample;
+}
+
 tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_s, double end_s)
 {
     tess_autoreject_epochs_info *info = &epochs->info;
-    // Sample numbers relative to the event, rounded as MNE does.
+    // Sample numbers relative to the event.
     const double first = rint(info->tmin * info->sampling_hz);
     const double last = first + (double)(info->n_time - 1);
-    const double from = fmax(rint(start_s * info->sampling_hz), first);
-    const double to = fmin(rint(end_s * info->sampling_hz), last);
+    const double from = fmax(first_sample(start_s, info->sampling_hz), first);
+    const double to = fmin(-first_sample(-end_s, info->sampling_hz), last);
     // A sample of slack, as MNE gives it: ends that were meant need not lie on samples.
     const double slack = 1 + 1e-6;
     const bool is_outside = (isfinite(start_s) && start_s * info->sampling_hz < first - slack) ||
@@ -84,8 +94,8 @@ tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_
                                       .close = close_baseline,
                                       .is_concurrent = view->inner.is_concurrent};
     info->has_baseline = 1;
-    info->baseline[0] = from / info->sampling_hz;
-    info->baseline[1] = to / info->sampling_hz;
+    info->baseline[0] = isfinite(start_s) ? start_s : from / info->sampling_hz;
+    info->baseline[1] = isfinite(end_s) ? end_s : to / info->sampling_hz;
     return TESS_OK;
 }
 
