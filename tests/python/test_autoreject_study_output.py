@@ -16,7 +16,7 @@ import numpy as np
 
 import tessera
 import tessera.autoreject as ta
-from study_trees import tree
+from study_trees import places, tree
 
 COMMAND = os.environ.get("TESSERA_COMMAND", "")
 CUT: dict[str, Any] = {"tmin": -0.05, "tmax": 0.3}
@@ -188,6 +188,27 @@ def test_impossible_options_stop_before_anything_is_written(
 
 
 def test_rows_of_events_that_are_not_known(tmp_path: Path) -> None:
+def test_a_baseline_that_some_recording_could_have_is_tried(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    info = mne.create_info(8, 50.0, "eeg")
+    info.set_montage(mne.channels.make_dig_montage(
+        dict(zip(info.ch_names, places()[:8], strict=True)), coord_frame="head"))
+    x = 1e-5 * np.random.default_rng(0).standard_normal((24, 8, 100))
+    folder = tmp_path / "bids" / "sub-01" / "eeg"
+    folder.mkdir(parents=True)
+    epochs = mne.EpochsArray(x, info, tmin=-1, verbose="ERROR")
+    epochs.save(folder / "sub-01_task-odd_eeg.fif", verbose="ERROR")
+    # These hold epochs already: tmin, which is for recordings beside them, says nothing of them.
+    result = _study(tmp_path / "bids", tmp_path / "out", tmin=-0.1, baseline=(-0.5, 0))
+    assert [r.state for r in result] == ["done"]
+    # Of a sample of slow recordings nothing is known before they are read.
+    tree(tmp_path / "slow", n_subject=1)
+    with pytest.raises(tessera.ArgumentError, match="--baseline"):
+        _study(tmp_path / "slow", tmp_path / "out2", baseline=(-0.3, 0))
+    slow = _study(tmp_path / "slow", tmp_path / "out2", baseline=(-0.1, 0))
+    assert [r.state for r in slow] == ["failed"]
+
+
     root = tree(tmp_path / "bids", n_subject=1)
     path = _events(root, "01")
     _rename_events(path, ["go", "n/a"])

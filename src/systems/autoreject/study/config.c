@@ -103,12 +103,11 @@ static bool may_hold_epochs(const tess_autoreject_study *s)
 
 tess_status tess_ar_study_check_baseline(const tess_autoreject_study *s)
 {
-    const double slack = 0.02; // more than a sample: their rates are not known yet
+    // Their rates are not known yet: a sample more than the end, which may be half a sample off,
+    // at 10 Hz.
+    const double slack = 0.15;
     const tess_autoreject_epochs_config *e = &s->epochs;
-    tess_autoreject_epochs_config usual;
-    tess_autoreject_epochs_config_init(&usual, sizeof usual);
-    const bool is_told = e->window > 0 || e->tmin != usual.tmin || e->tmax != usual.tmax;
-    if (e->baseline != TESS_AR_BASELINE_INTERVAL || (!is_told && may_hold_epochs(s))) {
+    if (e->baseline != TESS_AR_BASELINE_INTERVAL || may_hold_epochs(s)) {
         return TESS_OK;
     }
     const double first = e->window > 0 ? 0 : e->tmin;
