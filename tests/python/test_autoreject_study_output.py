@@ -237,6 +237,7 @@ def test_a_baseline_that_some_recording_could_have_is_tried(tmp_path: Path) -> N
         ("{broken", 100, "is no valid JSON; .* in cm "),
         ('{"EEGCoordinateUnits": "m"}', 1000, "is 'm'; .* lie 90 .* in mm "),
     ],
+        ('\ufeff{"EEGCoordinateUnits": "m"}', 1, ""),
 )
 def test_units_of_electrodes_that_cannot_be(
     tmp_path: Path, system: str, factor: float, said: str
@@ -248,7 +249,7 @@ def test_units_of_electrodes_that_cannot_be(
     cells = [row.split("\t") for row in rows]
     rows = ["\t".join([c[0], *(repr(factor * float(v)) for v in c[1:])]) for c in cells]
     table.write_text("\n".join([head, *rows]) + "\n")
-    next(root.rglob("*_coordsystem.json")).write_text(system)
+    next(root.rglob("*_coordsystem.json")).write_text(system, encoding="utf-8")
     notes = ta.read_epochs(next(folder.glob("*.vhdr")), **CUT).notes
     found = [note for note in notes if "coordsystem.json" in note]
     assert len(found) == bool(said)

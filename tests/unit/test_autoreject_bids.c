@@ -250,6 +250,42 @@ static void every_format_is_recognised(void **state)
     tess_context_destroy(ctx);
 }
 
+// A coordsystem.json that finds no memory is no damaged one: the size of these heads tells another
+// unit than it does.
+static void lack_of_memory_decides_no_unit(void **state)
+{
+    (void)state;
+    static const char electrodes[] = "name\tx\ty\tz\nFp1\t-3\t8.5\t0\nCz\t0\t0\t9\n";
+    unit_allocator allocator;
+    tess_context_config config;
+    tess_context *ctx = NULL;
+    const char *path = make_tree("onset\tduration\n0.5\t0\n");
+    unit_write_file(unit_path("sub-01_electrodes.tsv"), electrodes, sizeof electrodes - 1);
+    unit_allocator_init(&allocator, 0);
+    tess_context_config_init(&config, sizeof config);
+    config.allocator = &allocator.table;
+    config.n_thread = 1;
+    assert_ok(tess_context_create(&config, &ctx));
+    int n_opened = 0;
+    for (int fail_at = 1; n_opened == 0 || allocator.n_alloc >= fail_at - 1; fail_at++) {
+        tess_autoreject_epochs *epochs = NULL;
+        allocator.n_alloc = 0;
+        allocator.fail_at = fail_at;
+        const tess_status status = tess_autoreject_epochs_open(ctx, path, NULL, &epochs);
+        allocator.fail_at = 0;
+        assert_true(status == TESS_OK || status == TESS_E_MEMORY);
+        if (status == TESS_OK) {
+            const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+            assert_true(fabs(info->sensors->channels[0].loc[1] - 0.0085) < 1e-12);
+            n_opened++;
+        }
+        tess_autoreject_epochs_close(epochs);
+        assert_true(fail_at < 100000);
+    }
+    tess_context_destroy(ctx);
+    assert_int_equal(allocator.n_live, 0);
+}
+
 // Memory that runs out anywhere is an error that gives everything back.
 static void lack_of_memory_is_survived(void **state)
 {
@@ -302,6 +338,7 @@ int main(void)
         cmocka_unit_test(types_of_bids_are_known),
         cmocka_unit_test(wrong_sidecars_are_explained),
         cmocka_unit_test(every_format_is_recognised),
+        cmocka_unit_test(lack_of_memory_decides_no_unit),
         cmocka_unit_test(lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

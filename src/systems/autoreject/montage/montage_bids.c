@@ -58,12 +58,18 @@ tess_status tess_ar_read_coordsystem(tess_ar_montage *m)
     tess_blocks memory;
     const tess_json_value *root = NULL;
     tess_blocks_init(&memory, &m->ctx->heap);
-    if (tess_json_parse(&memory, path, text.chars, text.bytes, &root) != TESS_OK) {
+    // Behind a byte order mark, where there is one.
+    const size_t bytes = text.bytes - (size_t)(text.next - text.chars);
+    tess_status status = tess_json_parse(&memory, path, text.next, bytes, &root);
+    if (status == TESS_E_FORMAT) {
         tess_error_clear(); // positions are of use without it, too
         root = NULL;
+        status = TESS_OK;
     }
-    take(m, path, root);
+    if (status == TESS_OK) {
+        take(m, path, root);
+    }
     tess_blocks_free(&memory);
     tess_ar_text_close(&text);
-    return TESS_OK;
+    return status;
 }
