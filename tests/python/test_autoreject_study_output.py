@@ -267,6 +267,14 @@ def test_units_of_electrodes_that_cannot_be(
 def test_a_linked_subject_is_told_once(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=2)
     (root / "sub-00").symlink_to("sub-01")  # found before the one it leads to
+def test_a_row_out_of_place_leaves_the_unit_of_the_others(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    table = next(root.rglob("*_electrodes.tsv"))
+    table.write_text(table.read_text() + "REF\t999\t999\t999\n")
+    notes = ta.read_epochs(next(root.rglob("*.vhdr")), **CUT).notes
+    assert not any("coordsystem.json" in note for note in notes)
+
+
     shutil.copytree(root / "sub-02", root / "sub-copy")
     result = _study(root, tmp_path / "out")
     assert [r.folder for r in result] == ["sub-01/eeg", "sub-02/eeg", "sub-copy/eeg"]

@@ -16,10 +16,27 @@ static const double HEAD_RADIUS = 0.095;
 // Farther from the origin no electrode is, in metres.
 static const double FARTHEST = 1;
 
+static double distance(const tess_ar_place *place)
+{
+    const double *p = place->position;
+    return sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+}
+
+// Whether electrodes can lie so in the unit that the file tells: most of them, as a row may hold
+// a number that stands for none.
+static bool is_possible(const tess_ar_montage *m)
+{
+    int64_t n_far = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        n_far += distance(&m->places[i]) * m->unit > FARTHEST;
+    }
+    return 2 * n_far <= m->n;
+}
+
 // The factor to metres: as the file tells, else by the size of a head.
 static double factor_of(const tess_ar_montage *m, double radius)
 {
-    if (m->unit > 0 && !m->is_directions && radius * m->unit <= FARTHEST) {
+    if (m->unit > 0 && !m->is_directions && is_possible(m)) {
         return m->unit;
     }
     return radius < 0.25 ? 1 : radius < 2.5 ? HEAD_RADIUS / radius : radius < 25 ? 1e-2 : 1e-3;
@@ -45,8 +62,7 @@ static void to_metres(tess_ar_montage *m)
 {
     double sum = 0;
     for (int64_t i = 0; i < m->n; i++) {
-        const double *p = m->places[i].position;
-        sum += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+        sum += distance(&m->places[i]);
     }
     const double radius = m->n > 0 ? sum / (double)m->n : 0;
     const double unit = factor_of(m, radius);
