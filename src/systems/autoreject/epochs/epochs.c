@@ -120,8 +120,8 @@ void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, c
     int64_t n_warning = 0;
     va_list args;
     va_start(args, format);
-    add_words(epochs, warning == TESS_W_AUTOREJECT_TABLE, tess_warnings(&n_warning)[warning].id,
-              format, args);
+    const bool is_told = warning == TESS_W_AUTOREJECT_TABLE || warning == TESS_W_AUTOREJECT_SCALE;
+    add_words(epochs, is_told, tess_warnings(&n_warning)[warning].id, format, args);
     va_end(args);
 }
 

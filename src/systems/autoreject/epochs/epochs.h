@@ -100,7 +100,7 @@ TESS_MUST_CHECK tess_status tess_ar_epochs_plain_events(tess_autoreject_epochs *
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
 // The same of what every recording of a study is to be told for, where notes are not read.
 void tess_ar_epochs_tell(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
-// A note with the id of a warning behind it; those of tables are told of studies, too.
+// A note with the id of a warning behind it; those of tables and scales are told of studies, too.
 void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
                          ...) TESS_PRINTF(3, 4);
 
