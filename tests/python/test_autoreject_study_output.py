@@ -12,8 +12,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import pytest
 import numpy as np
+import pytest
 
 import tessera
 import tessera.autoreject as ta
@@ -68,8 +68,6 @@ def test_names_that_fif_cannot_hold_are_replaced(tmp_path: Path) -> None:
     assert "\t停止\t" in log  # tables hold every name
 
 
-@pytest.mark.skipif(not COMMAND, reason="needs the command")
-def test_commands_warn_of_names_and_mne_reads_them(tmp_path: Path) -> None:
 def test_names_of_any_length_are_stored(tmp_path: Path) -> None:
     mne = pytest.importorskip("mne")
     root = tree(tmp_path / "bids", n_subject=1)
@@ -82,6 +80,8 @@ def test_names_of_any_length_are_stored(tmp_path: Path) -> None:
     assert "停\N{REPLACEMENT CHARACTER}" in page  # cut within a character
 
 
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_commands_warn_of_names_and_mne_reads_them(tmp_path: Path) -> None:
     mne = pytest.importorskip("mne")
     root = tree(tmp_path / "bids", n_subject=1)
     _rename_events(_events(root, "01"), ["停止", "z"])
@@ -115,7 +115,6 @@ def test_a_baseline_lies_in_the_epochs(tmp_path: Path) -> None:
     assert len(ta.read_epochs(file, tmin=-0.04, tmax=-0.01)) == 24
 
 
-def test_the_links_of_sources_are_defined(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hz", [250.25, 256.0, 1024.0])
 def test_a_baseline_holds_the_samples_that_mne_takes(tmp_path: Path, hz: float) -> None:
     mne = pytest.importorskip("mne")
@@ -134,6 +133,7 @@ def test_a_baseline_holds_the_samples_that_mne_takes(tmp_path: Path, hz: float) 
         assert np.allclose(got.get_data(), want.get_data(), rtol=0, atol=1e-15), baseline
 
 
+def test_the_links_of_sources_are_defined(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=1)
     places = {"out": "../bids", "bids/derivatives/tessera": "../..", "a/b": "../../bids"}
     for place, raw in places.items():
@@ -188,7 +188,6 @@ def test_impossible_options_stop_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_rows_of_events_that_are_not_known(tmp_path: Path) -> None:
 def test_a_baseline_that_some_recording_could_have_is_tried(tmp_path: Path) -> None:
     mne = pytest.importorskip("mne")
     info = mne.create_info(8, 50.0, "eeg")
@@ -210,6 +209,7 @@ def test_a_baseline_that_some_recording_could_have_is_tried(tmp_path: Path) -> N
     assert [r.state for r in slow] == ["failed"]
 
 
+def test_rows_of_events_that_are_not_known(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=1)
     path = _events(root, "01")
     _rename_events(path, ["go", "n/a"])
@@ -237,8 +237,8 @@ def test_a_baseline_that_some_recording_could_have_is_tried(tmp_path: Path) -> N
         ('{"EEGCoordinateUnits": "n/a"}', 1000, "is 'n/a'; .* in mm "),
         ("{broken", 100, "is no valid JSON; .* in cm "),
         ('{"EEGCoordinateUnits": "m"}', 1000, "is 'm'; .* lie 90 .* in mm "),
-    ],
         ('\ufeff{"EEGCoordinateUnits": "m"}', 1, ""),
+    ],
 )
 def test_units_of_electrodes_that_cannot_be(
     tmp_path: Path, system: str, factor: float, said: str
@@ -267,9 +267,6 @@ def test_units_of_electrodes_that_cannot_be(
         assert channel["position"] == pytest.approx(want[channel["name"]], rel=1e-6)
 
 
-def test_a_linked_subject_is_told_once(tmp_path: Path) -> None:
-    root = tree(tmp_path / "bids", n_subject=2)
-    (root / "sub-00").symlink_to("sub-01")  # found before the one it leads to
 def test_a_row_out_of_place_leaves_the_unit_of_the_others(tmp_path: Path) -> None:
     root = tree(tmp_path / "bids", n_subject=1)
     table = next(root.rglob("*_electrodes.tsv"))
@@ -278,6 +275,9 @@ def test_a_row_out_of_place_leaves_the_unit_of_the_others(tmp_path: Path) -> Non
     assert not any("coordsystem.json" in note for note in notes)
 
 
+def test_a_linked_subject_is_told_once(tmp_path: Path) -> None:
+    root = tree(tmp_path / ("bids" * 60), n_subject=2)  # the note says both of its paths
+    (root / "sub-00").symlink_to("sub-01")  # found before the one it leads to
     shutil.copytree(root / "sub-02", root / "sub-copy")
     result = _study(root, tmp_path / "out")
     assert [r.folder for r in result] == ["sub-01/eeg", "sub-02/eeg", "sub-copy/eeg"]

@@ -17,7 +17,8 @@ void tess_ar_study_note(tess_autoreject_study *s, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    tess_text_printf(&s->notes, "%s%s", s->notes.used ? "\n" : "", text);
+    tess_text_add(&s->notes, s->notes.used ? "\n" : "");
+    tess_text_add(&s->notes, text);
 }
 
 void tess_ar_study_tell_record(tess_autoreject_study *s, tess_ar_study_item *item)
