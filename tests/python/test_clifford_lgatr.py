@@ -21,7 +21,7 @@ from clifford_networks import (  # noqa: E402
     random_versor,
     run_module,
 )
-from tessera.clifford import lgatr  # noqa: E402
+from tessera.clifford import gatr, lgatr  # noqa: E402
 from tessera.clifford.equivariant import _fused  # noqa: E402
 from tessera.clifford.equivariant._maps import LORENTZ  # noqa: E402
 from tessera.clifford.equivariant._norm import normalized_rows  # noqa: E402
@@ -557,6 +557,31 @@ def test_another_module_in_the_place_of_attention() -> None:
     block.attention = Nothing()
     mv, z = block.mlp(*block.norm2(x, s))
     assert_same(block(x, s), (x + mv, s + z))
+
+
+def test_another_module_in_the_place_of_the_first_layer() -> None:
+    torch.manual_seed(7)
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    for net in (make_net(), make_gatr()):
+        want = net(x, s)
+        net.linear_in = Wrapped(net.linear_in)
+        assert_same(net(x, s), want)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            is_exact = isinstance(net, lgatr.LGATr)
+            assert net(x, s)[0].dtype == (torch.float32 if is_exact else torch.bfloat16)
+
+
+def make_gatr() -> Any:
+    return gatr.GATr(2, 1, 4, 3, 2, 6, {"num_heads": 2}, {"mlp_ratio": 2}, num_blocks=1)
+
+
+class Wrapped(torch.nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Any, s: Any) -> Any:
+        return self.inner(x, s)
 
 
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module .* returned a view:UserWarning")

@@ -213,7 +213,7 @@ class LGATr(nn.Module):
         device = multivectors.device.type
         if self.naive_amp or device not in _AUTOCAST or not torch.is_autocast_enabled(device):
             return self._forward(multivectors, scalars, options)
-        dtype = self.linear_in.weight.dtype
+        dtype = next(self.parameters()).dtype
         with torch.autocast(device, enabled=False):
             given = None if scalars is None else scalars.to(dtype)
             return self._forward(multivectors.to(dtype), given, options)
