@@ -584,32 +584,54 @@ class Wrapped(torch.nn.Module):  # type: ignore[misc, name-defined]
         return self.inner(x, s)
 
 
-@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module .* returned a view:UserWarning")
-def test_parts_are_sharded_by_themselves(tmp_path: Any) -> None:
+@pytest.fixture
+def one_process(tmp_path: Any) -> Any:
     dist = torch.distributed
     if not dist.is_available() or not dist.is_gloo_available():
         pytest.skip("torch has no gloo")
+    store = dist.FileStore(str(tmp_path / "store"), 1)
+    dist.init_process_group("gloo", rank=0, world_size=1, store=store)
+    yield
+    dist.destroy_process_group()
+
+
+def sharded(net: Any, *parts: Any) -> Any:
     fsdp = pytest.importorskip("torch.distributed.fsdp")
     if not hasattr(fsdp, "fully_shard"):
         pytest.skip("torch has no FSDP2")
+    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    for part in (*parts, net):
+        fsdp.fully_shard(part, mesh=mesh)
+    return net
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module .* returned a view:UserWarning")
+@pytest.mark.usefixtures("one_process")
+def test_parts_are_sharded_by_themselves() -> None:
     torch.manual_seed(9)
     net = make_net()
     x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
     want = net(x, s)
-    store = dist.FileStore(str(tmp_path / "store"), 1)
-    dist.init_process_group("gloo", rank=0, world_size=1, store=store)
-    try:
-        mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
-        for block in net.blocks:
-            for part in (block.attention, block.mlp, block):
-                fsdp.fully_shard(part, mesh=mesh)
-        fsdp.fully_shard(net, mesh=mesh)
-        got = net(x, s)
-        got[0].sum().backward()
-        torch.testing.assert_close(got, want)
-        assert all(p.grad is not None for p in net.blocks[0].mlp.parameters())
-    finally:
-        dist.destroy_process_group()
+    sharded(net, *(p for b in net.blocks for p in (b.attention, b.mlp, b)))
+    got = net(x, s)
+    got[0].sum().backward()
+    torch.testing.assert_close(got, want)
+    assert all(p.grad is not None for p in net.blocks[0].mlp.parameters())
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module .* returned a view:UserWarning")
+@pytest.mark.parametrize("is_sharded", [False, True])
+@pytest.mark.usefixtures("one_process")
+def test_networks_without_scalars_are_trained_in_parallel(is_sharded: bool) -> None:
+    """Gains of no scalars have no gradient, which DDP would wait for and FSDP has no place for."""
+    torch.manual_seed(9)
+    net = lgatr.LGATr(1, 2, 1, 4, attention={"num_heads": 2}, dropout_prob=0.1)
+    assert net.state_dict()["blocks.0.norm1.weight_s"].shape == (0,)
+    parallel = torch.nn.parallel.DistributedDataParallel
+    shared = sharded(net) if is_sharded else parallel(net)
+    for _ in range(2):  # DDP complains in the second step
+        shared(torch.randn(2, 5, 2, 16))[0].sum().backward()
+    assert all(p.grad is not None for p in net.parameters() if p.requires_grad)
 
 
 def test_scale_multiplies_the_inner_product() -> None:

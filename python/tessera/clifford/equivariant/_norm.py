@@ -69,7 +69,8 @@ class EquivariantNorm(Constants):
         if elementwise_affine:
             self.keep("grade_index", geometry.algebra.grade_of)
             self.weight_mv = nn.Parameter(torch.ones(mv_channels, geometry.algebra.n_grade))
-            self.weight_s = nn.Parameter(torch.ones(s_channels))
+            # Without items it has no use, and gradients that DDP waits for and FSDP cannot join.
+            self.weight_s = nn.Parameter(torch.ones(s_channels), requires_grad=s_channels > 0)
         else:
             self.register_parameter("weight_mv", None)
             self.register_parameter("weight_s", None)
