@@ -25,6 +25,7 @@ from tessera.clifford import gatr, lgatr  # noqa: E402
 from tessera.clifford.equivariant import _fused  # noqa: E402
 from tessera.clifford.equivariant._maps import LORENTZ  # noqa: E402
 from tessera.clifford.equivariant._norm import normalized_rows  # noqa: E402
+from tessera.clifford.native._find import State  # noqa: E402
 
 # Against lgatr in float64; of float32 the issue asks for 1e-5.
 ALLOWED = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -632,6 +633,23 @@ def test_networks_without_scalars_are_trained_in_parallel(is_sharded: bool) -> N
     for _ in range(2):  # DDP complains in the second step
         shared(torch.randn(2, 5, 2, 16))[0].sum().backward()
     assert all(p.grad is not None for p in net.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize("name", ["", "mlp", "attention"])
+def test_backward_under_autocast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a network computes outside of autocast, so does its pass backward."""
+    monkeypatch.setattr(State, "module", None)  # the way through Python
+    monkeypatch.setattr(State, "is_settled", True)
+    torch.manual_seed(7)
+    net = make_net()
+    if name:
+        net.blocks[0].get_submodule(name).register_forward_hook(lambda *_: None)
+    x, s = torch.randn(2, 5, 2, 16, requires_grad=True), torch.randn(2, 5, 3)
+    (want,) = torch.autograd.grad(net(x, s)[0].sum(), x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (got,) = torch.autograd.grad(net(x, s)[0].sum(), x)
+    assert got.dtype == torch.float32
+    torch.testing.assert_close(got, want, rtol=0.1, atol=0.1)  # torch's own products are of bf16
 
 
 def test_scale_multiplies_the_inner_product() -> None:

@@ -8,6 +8,7 @@ wanted, the pass backward goes through the plain operations, which have them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, NamedTuple
 
 import torch
@@ -73,6 +74,20 @@ def _gradients_of_part(
     return differentiable(compute, inputs, wanted, grad)
 
 
+def _outside_autocast(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a pass backward compute in the types of its pass forward.
+
+    Autocast, which is never around that, may be around loss.backward(): products got its type.
+    """
+
+    @wraps(backward)
+    def wrapped(ctx: Any, *gradients: Any) -> Any:
+        with torch.autocast(gradients[0].device.type, enabled=False):
+            return backward(ctx, *gradients)
+
+    return wrapped
+
+
 class _NormRows(torch.autograd.Function):
     """Norms of packed rows."""
 
@@ -83,6 +98,7 @@ class _NormRows(torch.autograd.Function):
         return native.norm(rows, c, geometry)
 
     @staticmethod
+    @_outside_autocast
     def backward(ctx: Any, *gradients: Any) -> Any:
         (rows,) = ctx.saved_tensors
         c, s, geometry = ctx.sizes
@@ -147,6 +163,7 @@ class _FeedForward(torch.autograd.Function):
         return z
 
     @staticmethod
+    @_outside_autocast
     def backward(ctx: Any, *gradients: Any) -> Any:
         *inputs, hidden = ctx.saved_tensors
         n = ctx.sizes
