@@ -652,6 +652,19 @@ def test_backward_under_autocast(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     torch.testing.assert_close(got, want, rtol=0.1, atol=0.1)  # torch's own products are of bf16
 
 
+@pytest.mark.parametrize("shape", [(0,), (2, 3, 0), (2, 0, 4), (0, 3, 4)])
+@pytest.mark.parametrize("module", [lgatr, gatr])
+def test_no_items(module: Any, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(7)
+    net = make_net() if module is lgatr else make_gatr()
+    x, s = torch.randn(*shape, 2, 16, requires_grad=True), torch.randn(*shape, 3)
+    n = shape[-1]
+    for mask in (None, torch.ones(n, n, dtype=torch.bool), torch.zeros(*shape[:-1], 1, n, n)):
+        z, z_s = net(x, s, attn_mask=mask)
+        assert (z.shape, z_s.shape) == ((*shape, 1, 16), (*shape, 2))
+        z.sum().backward()
+
+
 def test_scale_multiplies_the_inner_product() -> None:
     torch.manual_seed(1)
     q, k, v = torch.randn(3, 3, 2, 5, 1, 16, dtype=torch.float64)

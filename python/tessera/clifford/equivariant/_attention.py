@@ -63,10 +63,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
         v = v.expand(*shape[:-2], *v.shape[-2:])
     mask = options.get("attn_mask")
     if q.dim() != 4:
+        n_set = math.prod(shape[:-3])  # without items torch could not tell
         if mask is not None and mask.dim() > 2:
             mask = mask.expand(*shape[:-2], *mask.shape[-2:])
-            options["attn_mask"] = mask.reshape(-1, *shape[-3:-2], *mask.shape[-2:])
-        q, k, v = (t.reshape(-1, *t.shape[-3:]) for t in (q, k, v))
+            options["attn_mask"] = mask.reshape(n_set, *shape[-3:-2], *mask.shape[-2:])
+        q, k, v = (t.reshape(n_set, *t.shape[-3:]) for t in (q, k, v))
     z = functional.scaled_dot_product_attention(q, k, v, **options)
     return z if len(shape) == 4 else z.reshape(*shape[:-1], z.shape[-1])
 

@@ -67,7 +67,7 @@ def attend_to_few(z: Tensor, options: dict[str, Any]) -> Tensor | None:
     )
     if torch.compiler.is_compiling() or is_asked or not options.keys() <= _KNOWN:
         return None
-    sets = z if z.dim() == 5 else z.view(-1, *z.shape[-4:])
+    sets = z if z.dim() == 5 else z.view(math.prod(z.shape[:-4]), *z.shape[-4:])
     module = find(True) if _is_worth_it(sets) else None
     if module is None:
         return None
