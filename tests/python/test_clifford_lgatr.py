@@ -665,6 +665,22 @@ def test_no_items(module: Any, shape: tuple[int, ...]) -> None:
         z.sum().backward()
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_copies_of_compiled_networks_have_weights_of_their_own() -> None:
+    torch.manual_seed(7)
+    net = make_net(compile=True, compile_kwargs={"backend": "eager"})
+    x, s = torch.randn(2, 5, 2, 16), torch.randn(2, 5, 3)
+    want = net(x, s)
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert_same(other(x, s), want)
+        with torch.no_grad():
+            for p in other.parameters():
+                p.zero_()
+        assert other(x, s)[0].abs().max() == 0
+        assert "forward" in other.__dict__  # compiled, too
+    assert_same(net(x, s), want)
+
+
 def test_scale_multiplies_the_inner_product() -> None:
     torch.manual_seed(1)
     q, k, v = torch.randn(3, 3, 2, 5, 1, 16, dtype=torch.float64)

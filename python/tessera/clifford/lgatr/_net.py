@@ -77,9 +77,9 @@ def _listed(name: str, channels: Sequence[int] | None, n: int) -> list[int] | No
     return found or None
 
 
-def _compile(net: nn.Module, options: Mapping[str, Any] | None, budget: float | None) -> None:
+def _compile(net: nn.Module, options: Mapping[str, Any], budget: float | None) -> None:
     """Have torch.compile take the place of forward, as lgatr does."""
-    compiled = torch.compile(net.forward, **dict(options or {}))
+    compiled = torch.compile(net.forward, **options)
     if budget is not None:
         from torch._functorch import config
 
@@ -127,6 +127,7 @@ class LGATr(nn.Module):
     """
 
     naive_amp = False  # of networks that an older version pickled
+    _compiling: tuple[Mapping[str, Any], float | None] | None = None
 
     def __init__(
         self,
@@ -185,7 +186,19 @@ class LGATr(nn.Module):
             hidden_mv_channels, out_mv_channels, geometry, hidden_s_channels, out_s_channels
         )
         if compile:
-            _compile(self, compile_kwargs, activation_memory_budget)
+            self._compiling = dict(compile_kwargs or {}), activation_memory_budget
+            _compile(self, *self._compiling)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if self._compiling is not None:
+            state.pop("forward", None)  # computes with the weights of this network, not of a copy
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._compiling is not None:
+            _compile(self, *self._compiling)
 
     def forward(
         self, multivectors: Tensor, scalars: Tensor | None = None, **options: Any
