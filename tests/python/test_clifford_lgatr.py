@@ -549,6 +549,38 @@ class Twice(torch.nn.Module):  # type: ignore[misc, name-defined]
         return 2 * x, s
 
 
+class Doubled(torch.nn.Linear):  # type: ignore[misc, name-defined]
+    def forward(self, t: Any) -> Any:
+        return 2 * super().forward(t)
+
+
+class Other(torch.nn.Parameter):  # type: ignore[misc, name-defined]
+    pass
+
+
+def test_all_that_a_short_cut_asks_for_counts() -> None:
+    block, x, s = block_and_inputs()
+    want = block(x, s)
+    module = torch.nn.modules.module
+    seen: list[Any] = []
+    handle = module.register_module_forward_hook(lambda m, *_: seen.append(m))
+    assert_same(block(x, s), want)
+    handle.remove()
+    assert block.attention.out_linear.s2s in seen
+    other = copy.deepcopy(block)
+    other.mlp.layers[0].linear_left = Twice()  # as many as before
+    with pytest.raises(tessera.ShapeError):  # it does not map to as many channels
+        other(x, s)
+    other = copy.deepcopy(block)
+    other.mlp.layers[2].s2s.__class__ = Doubled
+    assert not torch.allclose(other(x, s)[1], want[1])
+    other = copy.deepcopy(block)
+    layer = other.mlp.layers[2]
+    layer.weight = Other(layer.weight.detach())
+    assert not other._parts.are_whole(other)
+    assert_same(other(x, s), want)
+
+
 def test_another_module_in_the_place_of_attention() -> None:
     class Nothing(torch.nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x: Any, s: Any, *more: Any, **options: Any) -> Any:
