@@ -270,7 +270,7 @@ tess_status measure_fma(const probe &p, const char *what, double *flop_per_s)
     cudaError_t error = median_seconds(
         p,
         [&] {
-            fma_kernel<<<unsigned(blocks), threads, 0, p.stream>>>(d_out, n_round, factor, term);
+            fma_kernel<T><<<unsigned(blocks), threads, 0, p.stream>>>(d_out, n_round, factor, term);
             return cudaGetLastError();
         },
         &seconds);
