@@ -95,14 +95,21 @@ def pointer(host: Floats) -> ctypes.c_void_p:
     return ctypes.c_void_p(host.ctypes.data)
 
 
+pytestmark = pytest.mark.skipif(
+    not any(device["backend"] == "cuda" for device in tessera.devices()),
+    reason="no usable CUDA device",
+)
+
+
 @pytest.fixture(scope="module")
 def driver() -> Driver:
-    if not any(device["backend"] == "cuda" for device in tessera.devices()):
-        pytest.skip("no usable CUDA device: " + str(tessera.sys_info().get("cuda")))
-    return Driver()
+    try:
+        return Driver()
+    except OSError:  # the device is emulated
+        pytest.skip("no NVIDIA driver, which these arrays are made with")
 
 
-def test_host_arrays_on_the_device(driver: Driver, epochs: Floats, many_epochs: Floats) -> None:
+def test_host_arrays_on_the_device(epochs: Floats, many_epochs: Floats) -> None:
     assert_same_bits(ptp(epochs, device="cuda"), numpy_ptp(epochs))
     assert_same_bits(ptp(many_epochs, device="cuda:0"), numpy_ptp(many_epochs))
 
