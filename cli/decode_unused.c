@@ -65,6 +65,8 @@ static void warn_of_encoding(const cli *c, const decode_job *j)
                          !unused_has_table(c, tess_decode_tune_params());
     const char *sorted = "of sorted spikes, whose floor is absolute";
     const unused_rule rules[] = {
+        {"mode", is_kde || e->mode != TESS_DECODE_BOUNDED,
+         "where it is bounded without --algorithm clusterless_kde"},
         {"bin_scale", has_rows, "where no time bins of the recording are decoded"},
         {"bound", is_kde, kde},
         {"bound", !is_kde || e->mode == TESS_DECODE_BOUNDED, "without --mode bounded"},

@@ -39,6 +39,8 @@ def test_a_fitted_model_is_not_fitted_again(tessera, tmp_path):
 @pytest.mark.parametrize(("words", "with_it"), [
     ("--bound 1e-3", "--mode bounded:1e-3"),
     ("--bound 1e-3 --algorithm clusterless_gmm", "--mode bounded:1e-3"),
+    ("--mode bounded:1e-3 --algorithm clusterless_gmm", "--algorithm clusterless_kde"),
+    ("--mode bounded:1e-3 --algorithm sorted_spikes_kde", "--mode exact"),
     ("--floor-nats 5 --floor absolute", "--floor relative:5"),
     ("--floor-nats 5", "--floor relative:5"),
     ("--floor none --algorithm sorted_spikes_kde", "--algorithm clusterless_gmm"),
