@@ -129,6 +129,13 @@ def test_text_that_is_no_table(folder, name):
     assert told in result.stderr
 
 
+def test_text_is_one_table_without_a_name(folder, h5py):
+    write(h5py, folder[1], ".csv", GOOD)
+    result = run(folder, "--intervals", "iv.csv", "--intervals-name", "ripples")
+    assert result.returncode == 2, result.stderr
+    assert "iv.csv: is text, one table without a name: ripples is none" in result.stderr
+
+
 def test_text_as_other_programs_write_it(folder, h5py):
     want = events_of(folder, "--intervals", write(h5py, folder[1], ".csv", GOOD))
     path = folder[1] / "other.csv"

@@ -275,6 +275,11 @@ static tess_status open_table(tess_context *ctx, const char *path, const char *n
     tess_bundle bundle = {0};
     TESS_TRY(is_binary(path, &binary));
     if (!binary) {
+        if (name) {
+            TESS_FAIL(TESS_E_ARGUMENT,
+                      "%s: is text, one table without a name: %s is none (--intervals-name)", path,
+                      name);
+        }
         return read_text(ctx, path, t);
     }
     tess_status status = tess_bundle_open(ctx, path, &bundle);
