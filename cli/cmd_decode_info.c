@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include <tessera/io.h>
@@ -431,7 +432,7 @@ static int write_file(cli *c, tess_json *json, const char *path)
         return show_result(c, json, path, 1);
     }
     const char *ending = strrchr(path, '.');
-    if (is_there && ending && strcmp(ending, ".csv") == 0) {
+    if (is_there && ending && strcasecmp(ending, ".csv") == 0) {
         return console_fail(tess_status_exit_code(TESS_E_FORMAT),
                             "%s: is text, to be read as it is; of tables of events those in .h5 "
                             "and .npz are described",

@@ -308,6 +308,9 @@ def test_tables_are_known_for_what_they_are(folder, h5py):
     assert found["shuffles"] == ["column", "field", "time", "marks"]
     report = tessera("decode", "report", "t.h5", "-o", "t.html")
     assert report.returncode == 65 and "is a table of events, not a result" in report.stderr
+    for name in ("iv.csv", "IV.CSV"):
+        (path / name).write_bytes((path / "iv.csv").read_bytes())
+        assert "is text, to be read as it is" in tessera("decode", "info", name).stderr
     (path / "empty").mkdir()
     for words in (["info", "empty"], ["report", "empty", "-o", "t.html"]):
         result = tessera("decode", *words)
