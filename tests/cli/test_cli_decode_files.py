@@ -67,6 +67,14 @@ def test_positions_are_not_invented(tessera, tmp_path, h5py):
     assert "There is no telling" in (tmp_path / "none.html").read_text()
 
 
+def test_positions_that_were_never_tracked(tessera, tmp_path):
+    np.savez(tmp_path / "lost.npz", **{**track(), "position": np.full(800, np.nan)})
+    result = tessera("decode", "run", "lost.npz", "-o", "lost.h5")
+    assert result.returncode == 65
+    assert "none of the 800 samples is free of NaN; bins are made of" in result.stderr
+    assert "position_range" not in result.stderr  # which the command has no option for
+
+
 def test_models_of_other_positions_are_refused(tessera, recording, tmp_path):
     np.savez(tmp_path / "bent.npz", **bent_track())
     tessera("decode", "fit", "rec.npz", "-o", "model.npz")

@@ -50,8 +50,8 @@ static tess_status axis_range(const tess_de_environment_plan *plan, int64_t axis
     }
     if (range_of_samples(plan, axis, range) == 0) {
         TESS_FAIL(TESS_E_ARGUMENT,
-                  "position: none of the %lld samples is free of NaN; pass position_range or "
-                  "positions that were tracked",
+                  "position: none of the %lld samples is free of NaN; bins are made of those that "
+                  "were tracked",
                   (long long)plan->n_sample);
     }
     if (!(range[1] > range[0])) {
