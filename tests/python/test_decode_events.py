@@ -143,6 +143,17 @@ def test_wrong_arguments_are_named(model: Any, recording: dict[str, Any]) -> Non
         td.events.find(recording["spikes"], position=recording["x"])
 
 
+def test_spikes_by_name_and_of_one_electrode(model: Any, recording: dict[str, Any]) -> None:
+    """As fit() takes them: a mapping's values, and never an array as a list of electrodes."""
+    spikes = recording["spikes"]
+    named = dict(enumerate(spikes))
+    assert td.events.find(named).equals(td.events.find(spikes))
+    of_model = {**recording, "spikes": named, "marks": dict(enumerate(recording["marks"]))}
+    assert _test(model, of_model)[0].equals(_test(model, recording)[0])
+    with pytest.raises(NonLocalDetectorError, match=r"write \[spike_times\]"):
+        td.events.find(spikes[0])
+
+
 def test_silence_has_no_events() -> None:
     frame = td.events.find([np.array([1.0, 2.0]), np.empty(0)])
     assert set(frame["reason"] & 4) <= {4}

@@ -149,3 +149,15 @@ def test_refusals() -> None:
         td.tune(**(data | {"spike_waveform_features": data["spike_waveform_features"][:2]}))
     with pytest.raises((TypeError, ValueError), match="foldz"):
         td.tune(**data, foldz=3)  # type: ignore[call-arg]
+
+
+def test_spikes_by_name_and_of_one_electrode() -> None:
+    """As fit() takes them: a mapping's values, and never an array as a list of electrodes."""
+    data = recording(400)
+    short: dict[str, Any] = {"folds": 2, "points": 3, "refine": 0, "rounds": 1}
+    names = ("spike_times", "spike_waveform_features")
+    named = {name: dict(enumerate(data[name])) for name in names}
+    assert td.tune(**(data | named), **short).candidates == td.tune(**data, **short).candidates
+    one = {name: data[name] for name in ("position_time", "position")}
+    with pytest.raises(ValueError, match=r"write \[spike_times\]"):
+        td.tune(**one, spike_times=data["spike_times"][0], **short)

@@ -135,24 +135,21 @@ def _write_arrays(
     }
     if is_training is not None:
         arrays["is_training"] = _data.mask(is_training, "is_training")
-    if features is not None and len(features) != len(spike_times):
-        raise ValueError(
-            f"spike_waveform_features has {len(features)} electrodes, "
-            f"spike_times has {len(spike_times)}"
-        )
-    times = [_data.reals(each, f"spike_times[{e}]").ravel() for e, each in enumerate(spike_times)]
+    times = _data.spike_times(spike_times)
     arrays["spike_times"] = np.concatenate([*times, np.empty(0)])
     arrays["spike_offsets"] = np.cumsum([0, *map(len, times)])
     if features is not None:
-        marks = [
-            _data.reals(each, f"spike_waveform_features[{e}]") for e, each in enumerate(features)
-        ]
+        marks = _data.features(features)
+        if len(marks) != len(times):
+            raise ValueError(
+                f"spike_waveform_features has {len(marks)} electrodes, spike_times has {len(times)}"
+            )
         for e, (each, mine) in enumerate(zip(times, marks, strict=True)):
             if len(mine) != len(each):
                 raise ValueError(
                     f"electrode {e}: {len(each)} spike times but {len(mine)} feature rows"
                 )
-        arrays["n_feature"] = [m.shape[1] if m.ndim > 1 else 1 for m in marks]
+        arrays["n_feature"] = [each.shape[1] for each in marks]
         arrays["marks"] = np.concatenate([*(m.ravel() for m in marks), np.empty(0)])
     np.savez(path, **arrays)
 

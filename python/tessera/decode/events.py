@@ -70,20 +70,14 @@ def _inputs(
     position: ArrayLike | None,
 ) -> dict[str, Any]:
     """Put spikes and position together as the library takes them."""
-    data: dict[str, Any] = {
-        "spike_times": [
-            _data.vector(each, f"spike_times[{e}]") for e, each in enumerate(spike_times)
-        ]
-    }
+    data: dict[str, Any] = {"spike_times": _data.spike_times(spike_times)}
     if features is not None:
-        if len(features) != len(spike_times):
+        data["marks"] = _data.features(features)
+        if len(data["marks"]) != len(data["spike_times"]):
             raise ShapeValidationError(
-                f"spike_waveform_features has {len(features)} electrodes, "
-                f"spike_times has {len(spike_times)}"
+                f"spike_waveform_features has {len(data['marks'])} electrodes, "
+                f"spike_times has {len(data['spike_times'])}"
             )
-        data["marks"] = [
-            _data.position(each, f"spike_waveform_features[{e}]") for e, each in enumerate(features)
-        ]
     if (position is None) != (position_time is None):
         raise ValidationError("give position and position_time together, or neither")
     if position is not None:
