@@ -96,6 +96,15 @@ def test_electrodes_with_different_features(spikes: Spikes) -> None:
     assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
 
 
+def test_a_silent_electrode_needs_no_features(model: Any, spikes: Spikes) -> None:
+    """Its empty array has no second axis to count them by."""
+    few = [spikes.spike_times[0], [], spikes.spike_times[2]]
+    marks = [spikes.features[0], spikes.features[1][:0], spikes.features[2]]
+    wanted = posterior(model, few, marks, spikes.time[:100])
+    marks[1] = np.array([])
+    assert np.array_equal(posterior(model, few, marks, spikes.time[:100]), wanted)
+
+
 def test_training_samples_and_nan(spikes: Spikes) -> None:
     position = spikes.position.copy()
     position[100:200] = np.nan

@@ -151,7 +151,8 @@ tess_status tess_de_check_fitted(const tess_decode_encoding_info *info,
                   LL(spikes->n_electrode), LL(info->n_electrode));
     }
     for (int64_t e = 0; info->n_feature && e < spikes->n_electrode; e++) {
-        if (spikes->n_feature[e] != info->n_feature[e]) {
+        // One that is silent may come as an array without a second axis.
+        if (spikes->n_spike[e] > 0 && spikes->n_feature[e] != info->n_feature[e]) {
             TESS_FAIL(TESS_E_SHAPE, "electrode %lld: fitted with %lld features, got %lld", LL(e),
                       LL(info->n_feature[e]), LL(spikes->n_feature[e]));
         }
