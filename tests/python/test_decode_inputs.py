@@ -96,6 +96,28 @@ def test_electrodes_with_different_features(spikes: Spikes) -> None:
     assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*position samples are NaN")
+def test_what_is_masked_is_not_known(model: Any, spikes: Spikes, wanted: Any) -> None:
+    """As netCDF files are read: NaN where samples are missing, and some number under it."""
+    time, position, times, marks = spikes.fit_args()
+    lost = (time > 7) & (time < 9)
+    seen = np.where(lost, 9.97e36, position)
+    unknown = np.where(lost, np.nan, position)
+    found = [
+        posterior(td.ClusterlessDecoder().fit(time, given, times, marks), times, marks, time[:100])
+        for given in (np.ma.masked_where(lost, seen), unknown)
+    ]
+    assert np.array_equal(*found)
+    whole = [np.ma.masked_array(each) for each in marks]
+    assert np.array_equal(posterior(model, times, whole, time[:100]), wanted)
+    whole[0] = np.ma.masked_greater(marks[0], marks[0][3].max() - 1e-9)
+    with pytest.raises(ValueError, match=r"electrode 0, spike \d+.*is NaN"):
+        model.predict(times, whole, time[:100])
+    for mask in (np.ma.masked_array(lost, lost), np.where(lost, np.nan, 1.0)):
+        with pytest.raises(ValueError, match="is_training: NaN, or what is masked"):
+            td.ClusterlessDecoder().fit(time, position, times, marks, is_training=mask)
+
+
 def test_a_silent_electrode_needs_no_features(model: Any, spikes: Spikes) -> None:
     """Its empty array has no second axis to count them by."""
     few = [spikes.spike_times[0], [], spikes.spike_times[2]]

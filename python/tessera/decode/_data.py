@@ -20,9 +20,16 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
+def _known(value: Any) -> Any:
+    """Return numbers with NaN for those that are masked; the rest as it is."""
+    if np.ma.is_masked(value) and value.dtype.kind in "biuf":
+        return np.ma.filled(value.astype(np.float64), np.nan)
+    return value
+
+
 def array_of(value: Any, name: str) -> Array:
     """Return value as an array of whatever type it has."""
-    return to_numpy(value, name) if is_foreign(value) else np.asarray(value)
+    return to_numpy(value, name) if is_foreign(value) else np.asarray(_known(value))
 
 
 def reals(value: Any, name: str) -> Floats:
@@ -30,7 +37,7 @@ def reals(value: Any, name: str) -> Floats:
     if is_foreign(value):
         value = to_numpy(value, name)
     try:
-        return np.ascontiguousarray(value, dtype=np.float64)
+        return np.ascontiguousarray(_known(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeValidationError(
             f"{name}: expected numbers, got {type(value).__name__}"
@@ -66,6 +73,8 @@ def mask(value: Any, name: str) -> Mask | None:
     array = array_of(value, name)
     if array.dtype.kind not in "biuf":
         raise TypeValidationError(f"{name}: expected booleans, got {array.dtype}")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValidationError(f"{name}: NaN, or what is masked, is neither true nor false")
     array = np.ascontiguousarray(np.atleast_1d(array.squeeze()).astype(bool))
     if array.ndim != 1:
         raise ShapeValidationError(f"{name}: expected one axis, got shape {array.shape}")
