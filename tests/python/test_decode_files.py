@@ -451,6 +451,14 @@ def test_results_of_intervals_keep_their_table(tmp_path: Path) -> None:
     assert float(found["interval_log_evidence"].sum()) == pytest.approx(whole)
 
 
+def test_intervals_need_their_columns(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    model = _fitted(td.SortedSpikesDecoder(), PLANE)
+    table = pandas.DataFrame({"start": [0.0], "stop": [1.0]})
+    with pytest.raises(td.ValidationError, match=r"intervals: no column 'end' among \['start', "):
+        model.predict_file(tmp_path / "result", PLANE.spike_times, PLANE.time[:60], intervals=table)
+
+
 def test_intervals_may_have_no_spike(tmp_path: Path) -> None:
     model = _fitted(td.SortedSpikesDecoder(), PLANE)
     silent = PLANE.time[[[0, 8], [20, 25], [40, 50]]] - 1e-6

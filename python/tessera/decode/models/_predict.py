@@ -46,6 +46,11 @@ _WANT_PATH = 16
 def _limits(intervals: Any) -> Floats:
     """Return starts and ends of intervals: a table with such columns, or shape (n, 2)."""
     if hasattr(intervals, "columns"):
+        for name in ("start", "end"):
+            if name not in intervals.columns:
+                raise ValidationError(
+                    f"intervals: no column {name!r} among {list(intervals.columns)}"
+                )
         pair = [_data.vector(intervals[name], f"intervals[{name!r}]") for name in ("start", "end")]
         return np.stack(pair)
     array = _data.reals(intervals, "intervals")
