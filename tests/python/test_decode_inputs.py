@@ -217,6 +217,13 @@ def test_bad_training_data(spikes: Spikes, what: str, words: str) -> None:
         td.ClusterlessDecoder().fit(*bad(spikes, what))
 
 
+@pytest.mark.parametrize("kind", ["M8[ns]", "m8[s]", "complex128"])
+def test_times_that_are_no_seconds(model: Any, spikes: Spikes, kind: str) -> None:
+    time = np.arange(5).astype(kind)
+    with pytest.raises(TypeError, match=r"time: expected numbers, got (datetime|timedelta|comp)"):
+        model.predict(spikes.spike_times, spikes.features, time)
+
+
 def test_features_of_text(spikes: Spikes) -> None:
     with pytest.raises(tessera.DTypeError, match="expected numbers"):
         td.ClusterlessDecoder().fit(*bad(spikes, "text"))

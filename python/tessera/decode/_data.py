@@ -19,6 +19,8 @@ Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+_NO_REALS = ("c", "m", "M")  # what NumPy makes real by dropping a part or the unit
+
 
 def _known(value: Any) -> Any:
     """Return numbers with NaN for those that are masked; the rest as it is."""
@@ -36,6 +38,10 @@ def reals(value: Any, name: str) -> Floats:
     """Return value as float64 in C order."""
     if is_foreign(value):
         value = to_numpy(value, name)
+    given: Any = getattr(value, "dtype", None)
+    if getattr(given, "kind", "") in _NO_REALS:
+        hint = "; times are in seconds" if given.kind != "c" else ""
+        raise TypeValidationError(f"{name}: expected numbers, got {given}{hint}")
     try:
         return np.ascontiguousarray(_known(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
