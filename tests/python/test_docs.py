@@ -82,6 +82,8 @@ def _missing(public: Public) -> list[str]:
         wrong.append("no section Returns")
     if re.search(r"\{(options|parameters)\}", doc):
         wrong.append("a table was not filled in")
+    if re.search(r"\|\w+\|", re.sub(r"``.*?``|>>>[^\n]*", "", doc, flags=re.DOTALL)):
+        wrong.append("|name| outside of ``: the manual takes it for a substitution")
     return wrong
 
 

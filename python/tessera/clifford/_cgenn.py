@@ -121,7 +121,7 @@ class MVSiLU(_PerGrade):
 
 
 class MVNormGate(_PerGrade):
-    """Divide every grade by its own size, or not: x_g / (s (|x_g| - 1) + 1), s learnable in (0, 1).
+    """Divide every grade by its size, or not: ``x_g / (s (|x_g| - 1) + 1)``, s learned in (0, 1).
 
     Parameters
     ----------
