@@ -79,11 +79,11 @@ static void triggers_are_rises(void **state)
     } cases[] = {
         {{0, 32, 32, 33, 32, 0}, "1 0 32 3 32 33 "}, // MNE's own example
         {{5, 5, 0, 0, 7, 0}, "4 0 7 "},              // the first value is no event
-        {{0, 3, 0, 4}, "1 0 3 "},                    // nothing follows the last rise
-        {{0, 3, 0, 4, 2}, "1 0 3 "},                 // a fall to another value is none
+        {{0, 3, 0, 4}, "1 0 3 3 0 4 "},              // the recording ends with a trigger
+        {{0, 3, 0, 4, 2}, "1 0 3 3 0 4 "},           // a fall to another value is none
         {{0, 3, 0, 4, 5, 5}, "1 0 3 3 0 4 4 4 5 "},  // a rise ends the one before
         {{0, -2, -2, 0, 1.9, 0}, "1 0 2 4 0 1 "},    // absolute values, cut off
-        {{0, 9, 9, 9}, ""},                          // no end at all
+        {{0, 9, 9, 9}, "1 0 9 "},
         {{3, 2, 1, 0}, ""},
     };
     tess_context *ctx = unit_context(1, 0);

@@ -60,40 +60,22 @@ static int32_t trigger_of(double value)
     return whole <= (double)INT32_MAX ? (int32_t)whole : 0;
 }
 
-// Rising changes of one channel. The value it starts with is no event; nor is a last rise that
-// nothing follows.
+// Rising changes of one channel. The value it starts with is no event.
 static tess_status find_rises(tess_context *ctx, const tess_ar_continuous *c, int64_t channel,
                               double *chunk, tess_ar_event_list *list)
 {
-    const int64_t n_before = list->n;
-    int32_t previous = 0;
-    int64_t n_step = 0;
-    int64_t last_rise = -1;
-    int64_t last_fall = -1;
+    int32_t previous = INT32_MAX; // above which nothing rises
     for (int64_t first = 0; first < c->n_sample; first += CHUNK) {
         const int64_t n = c->n_sample - first < CHUNK ? c->n_sample - first : CHUNK;
         TESS_TRY(tess_context_check_cancel(ctx));
         TESS_TRY(c->read(ctx, c->impl, first, n, &channel, 1, chunk));
         for (int64_t t = 0; t < n; t++) {
             const int32_t value = trigger_of(chunk[t]);
-            if (first + t > 0 && value != previous) {
-                const bool is_rise = value > previous;
-                if (is_rise) {
-                    TESS_TRY(tess_ar_events_add(list, first + t, previous, value));
-                    last_rise = n_step;
-                }
-                if ((is_rise || value == 0) && previous > 0) {
-                    last_fall = n_step;
-                }
-                n_step++;
+            if (value > previous) {
+                TESS_TRY(tess_ar_events_add(list, first + t, previous, value));
             }
             previous = value;
         }
-    }
-    if (last_fall < 0) {
-        list->n = n_before;
-    } else if (last_rise > last_fall) {
-        list->n--;
     }
     return TESS_OK;
 }
