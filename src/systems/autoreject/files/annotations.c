@@ -40,6 +40,11 @@ tess_status tess_ar_annotations_add(tess_ar_annotation_list *list, double onset_
     return TESS_OK;
 }
 
+double tess_ar_whole_microseconds(double seconds)
+{
+    return rint(seconds * 1e6) / 1e6;
+}
+
 // Texts lie in the order they were added in neither address nor time, so that equal onsets are
 // kept in order by a merge sort.
 static void sort_by_onset(tess_ar_annotation *items, tess_ar_annotation *spare, int64_t n)
@@ -72,6 +77,9 @@ tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
     tess_ar_annotation *items = tess_ar_epochs_alloc(list->epochs, bytes);
     if (!items) {
         return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < list->n; i++) {
+        list->items[i].onset_s = tess_ar_whole_microseconds(list->items[i].onset_s);
     }
     sort_by_onset(list->items, items, list->n);
     memcpy(items, list->items, bytes);

@@ -17,7 +17,9 @@ typedef struct tess_ar_annotation_list {
 TESS_MUST_CHECK tess_status tess_ar_annotations_add(tess_ar_annotation_list *list, double onset_s,
                                                     double duration_s, const char *text,
                                                     size_t text_bytes);
-// Sorted by onset, as they came where equal, into memory of the epochs.
+// Times as MNE keeps them: which sample is next to one between two hangs on it.
+double tess_ar_whole_microseconds(double seconds);
+// Sorted by onset in whole microseconds, as they came where equal, into memory of the epochs.
 TESS_MUST_CHECK tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
                                                        tess_ar_continuous *continuous);
 void tess_ar_annotations_destroy(tess_ar_annotation_list *list);

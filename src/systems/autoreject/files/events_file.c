@@ -1,5 +1,6 @@
 // Files of events: FIF, NumPy, columns of numbers, tables of BIDS.
 #include "base/status.h"
+#include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/fif.h"
 #include "systems/autoreject/text/text_input.h"
 #include "tessera/io.h"
@@ -166,7 +167,8 @@ static tess_status read_rows(const input *in, tess_ar_text *text, tess_ar_annota
                       (long long)text->line);
         }
         const char *word = name >= 0 && name < n_field ? fields[name] : "event";
-        rows[(*n)++] = (tess_ar_annotation){.onset_s = onset_s, .text = word};
+        rows[(*n)++] =
+            (tess_ar_annotation){.onset_s = tess_ar_whole_microseconds(onset_s), .text = word};
     }
     return TESS_OK;
 }

@@ -1,0 +1,46 @@
+"""Epochs cut from continuous files: the samples, events and reasons that MNE has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tessera.autoreject as ta
+
+mne = pytest.importorskip("mne")
+
+
+def _raw(hz: float, seconds: float = 12) -> Any:
+    info = mne.create_info(["Fz", "Cz", "Pz"], hz, "eeg")
+    x = np.random.default_rng(3).standard_normal((3, int(seconds * hz))) * 1e-5
+    return mne.io.RawArray(x, info, first_samp=17, verbose="ERROR").set_meas_date(1e9)
+
+
+def _annotate(raw: Any, onsets: Any, durations: Any, words: list[str]) -> None:
+    raw.set_annotations(mne.Annotations(np.asarray(onsets) + raw.first_time, durations, words,
+                                        orig_time=raw.info["meas_date"]))
+
+
+def _same(path: Path, tmin: float = -0.1, tmax: float = 0.2) -> ta.EpochsFile:
+    raw = mne.io.read_raw(path, verbose="ERROR")
+    events, codes = mne.events_from_annotations(raw, verbose="ERROR")
+    want = mne.Epochs(raw, events, codes, tmin, tmax, baseline=None, preload=True,
+                      event_repeated="drop", verbose="ERROR")
+    got = ta.read_epochs(path, tmin=tmin, tmax=tmax, baseline="none")
+    np.testing.assert_array_equal(got.events, want.events)
+    np.testing.assert_allclose(got.get_data(), want.get_data(), rtol=1e-12)
+    assert got.drop_log == [why[0] if why else "" for why in want.drop_log]
+    return got
+
+
+@pytest.mark.parametrize("hz", [250.0, 500.0, 1024.0])
+def test_annotations_between_samples_go_where_mne_puts_them(tmp_path: Path, hz: float) -> None:
+    raw = _raw(hz)
+    onsets = (np.arange(300, 10000, 331) // 2 * 2 + 1) / 1000  # as of a recording at 1000 Hz
+    _annotate(raw, onsets, 0, ["go"] * len(onsets))
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, verbose="ERROR")
+    _same(path)
