@@ -44,3 +44,13 @@ def test_annotations_between_samples_go_where_mne_puts_them(tmp_path: Path, hz: 
     path = tmp_path / "x_raw.fif"
     raw.save(path, verbose="ERROR")
     _same(path)
+
+
+@pytest.mark.parametrize("words", [["Stimulus/S 12", "Response/R  3", "Stimulus/S  1"],
+                                   ["Stimulus/S 12", "BAD_move", "Stimulus/S  1"]])
+def test_markers_in_fif_files_have_the_codes_of_mne(tmp_path: Path, words: list[str]) -> None:
+    raw = _raw(100.0)
+    _annotate(raw, np.arange(1, 10), 0.05, words * 3)
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, verbose="ERROR")
+    _same(path)

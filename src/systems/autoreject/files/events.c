@@ -250,6 +250,31 @@ static int32_t marker_code(const char *text)
     return -1;
 }
 
+// Whether the markers of these annotations carry codes: always in BrainVision's own files, in FIF
+// where all annotations are markers, elsewhere never, as MNE has it.
+static bool has_coded_markers(const tess_ar_continuous *c, const char *format)
+{
+    static const char *const kinds[] = {"Event/",  "Stimulus/S",   "Response/R",
+                                        "Optic/O", "New Segment/", "SyncStatus/Sync On"};
+    enum { N_KIND = sizeof kinds / sizeof *kinds };
+    if (strcmp(format, "fif") != 0) {
+        return strcmp(format, "brainvision") == 0;
+    }
+    for (int64_t i = 0; i < c->n_annotation; i++) {
+        const char *text = c->annotations[i].text;
+        int k = 0;
+        while (k < N_KIND &&
+               (strncmp(text, kinds[k], strlen(kinds[k])) != 0 ||
+                text[strlen(kinds[k]) + strspn(text + strlen(kinds[k]), "0123456789 ")] != '\0')) {
+            k++;
+        }
+        if (k == N_KIND) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -266,25 +291,24 @@ static tess_status code_texts(const tess_ar_continuous *c, tess_autoreject_epoch
         return TESS_E_MEMORY;
     }
     int64_t n = 0;
-    bool has_markers = false;
     for (int64_t i = 0; i < c->n_annotation; i++) {
         if (!is_no_event(c->annotations[i].text)) {
             names[n] = tess_ar_epochs_text(epochs, c->annotations[i].text);
             if (!names[n]) {
                 return TESS_E_MEMORY;
             }
-            has_markers = has_markers || marker_code(names[n]) >= 0;
             n++;
         }
     }
     qsort(names, (size_t)n, sizeof *names, by_text);
-    int32_t others = has_markers ? OTHERS_FROM : 1;
+    const bool has_codes = has_coded_markers(c, epochs->info.format);
+    int32_t others = has_codes ? OTHERS_FROM : 1;
     int64_t n_name = 0;
     for (int64_t i = 0; i < n; i++) {
         if (n_name > 0 && strcmp(names[i], names[n_name - 1]) == 0) {
             continue;
         }
-        const int32_t code = marker_code(names[i]);
+        const int32_t code = has_codes ? marker_code(names[i]) : -1;
         names[n_name] = names[i];
         codes[n_name++] = code >= 0 ? code : others++;
     }
