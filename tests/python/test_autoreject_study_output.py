@@ -61,11 +61,22 @@ def test_names_that_fif_cannot_hold_are_replaced(tmp_path: Path) -> None:
     names = set(mne.read_epochs(file, verbose="ERROR").event_id)
     assert names == {"U+505CU+6B62", "go_1_2", "go_1", *LATIN}
     notes = _record(tmp_path / "out")["notes"]
-    assert "event '停止' is stored as 'U+505CU+6B62'" in notes
-    assert "event 'go;1' is stored as 'go_1_2'" in notes
-    assert notes.count("is stored as") == 2
+    assert notes.count("stored as") == 1
+    assert ("event '停止' is stored as 'U+505CU+6B62', 'go;1' as 'go_1_2': names in FIF" in notes or
+            "event 'go;1' is stored as 'go_1_2', '停止' as 'U+505CU+6B62': names in FIF" in notes)
     log = file.with_name(file.name.replace("epo.fif", "log.tsv")).read_text(encoding="utf-8")
     assert "\t停止\t" in log  # tables hold every name
+
+
+def test_many_names_that_are_replaced_are_told_of_once(tmp_path: Path) -> None:
+    root = tree(tmp_path / "bids", n_subject=1)
+    _rename_events(_events(root, "01"), [f"a;{k:02}" for k in range(12)])
+    with pytest.warns(UserWarning, match="is stored as") as said:
+        _study(root, tmp_path / "out")
+    assert sum("stored as" in str(one.message) for one in said) == 1
+    notes = _record(tmp_path / "out")["notes"]
+    assert ("event 'a;00' is stored as 'a_00', 'a;01' as 'a_01', 'a;02' as 'a_02' and 9 more so: "
+            "names in FIF files have") in notes
 
 
 def test_names_of_any_length_are_stored(tmp_path: Path) -> None:

@@ -218,13 +218,26 @@ static const char *make_storable(const tess_autoreject_epochs_info *info, tess_b
     return stored;
 }
 
-void tess_ar_fif_stored_words(const char *name, const char *stored,
+bool tess_ar_fif_stored_words(const tess_autoreject_epochs_info *info, const char *const *names,
                               char words[TESS_AR_STORED_WORDS])
 {
-    snprintf(words, TESS_AR_STORED_WORDS,
-             "event '%.200s' is stored as '%.200s': names in FIF files have neither ';' nor "
-             "characters beyond latin-1",
-             name, stored);
+    enum { N_SHOWN = 3, ENOUGH = TESS_AR_STORED_WORDS };
+    int64_t n = 0;
+    size_t used = 0;
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        if (names[i] != info->event_names[i] && n++ < N_SHOWN) {
+            used += (size_t)snprintf(words + used, ENOUGH - used, "%s'%.100s' %s '%.100s'",
+                                     n == 1 ? "event " : ", ", info->event_names[i],
+                                     n == 1 ? "is stored as" : "as", names[i]);
+        }
+    }
+    if (n > N_SHOWN) {
+        used += (size_t)snprintf(words + used, ENOUGH - used, " and %lld more so",
+                                 (long long)(n - N_SHOWN));
+    }
+    snprintf(words + used, ENOUGH - used,
+             ": names in FIF files have neither ';' nor characters beyond latin-1");
+    return n > 0;
 }
 
 tess_status tess_ar_fif_event_names(const tess_autoreject_epochs_info *info, tess_blocks *memory,

@@ -438,12 +438,9 @@ static tess_status name_events(writer *w, tess_blocks *memory)
 {
     const tess_autoreject_epochs_info *info = &w->epochs->info;
     TESS_TRY(tess_ar_fif_event_names(info, memory, &w->event_names));
-    for (int64_t i = 0; i < info->n_event_name; i++) {
-        if (w->event_names[i] != info->event_names[i]) {
-            char words[TESS_AR_STORED_WORDS];
-            tess_ar_fif_stored_words(info->event_names[i], w->event_names[i], words);
-            tess_log_write(&w->ctx->log, TESS_LOG_WARNING, "%s", words);
-        }
+    char words[TESS_AR_STORED_WORDS];
+    if (tess_ar_fif_stored_words(info, w->event_names, words)) {
+        tess_log_write(&w->ctx->log, TESS_LOG_WARNING, "%s", words);
     }
     return TESS_OK;
 }

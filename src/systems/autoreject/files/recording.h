@@ -133,14 +133,14 @@ TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
                                               const tess_autoreject_write_config *config,
                                               const tess_array *samples, const tess_spool *spool);
 
-enum { TESS_AR_STORED_WORDS = 600 };
+enum { TESS_AR_STORED_WORDS = 800 };
 
 // fif_events.c: the names of the events as FIF can hold them, [n_event_name] in memory: what is not
 // of latin-1, and ';', which parts the names there, is replaced. Others are those of info.
 TESS_MUST_CHECK tess_status tess_ar_fif_event_names(const tess_autoreject_epochs_info *info,
                                                     tess_blocks *memory, const char ***names);
-// What is said of one that is replaced.
-void tess_ar_fif_stored_words(const char *name, const char *stored,
+// What is said of those that are replaced, once of them all; false: there are none.
+bool tess_ar_fif_stored_words(const tess_autoreject_epochs_info *info, const char *const *names,
                               char words[TESS_AR_STORED_WORDS]);
 // fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
 TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,

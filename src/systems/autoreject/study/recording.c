@@ -109,12 +109,9 @@ static tess_status note_names(job *j)
     tess_blocks memory;
     tess_blocks_init(&memory, &j->ctx->heap);
     const tess_status status = tess_ar_fif_event_names(info, &memory, &names);
-    for (int64_t i = 0; status == TESS_OK && i < info->n_event_name; i++) {
-        if (names[i] != info->event_names[i]) {
-            char words[TESS_AR_STORED_WORDS];
-            tess_ar_fif_stored_words(info->event_names[i], names[i], words);
-            tess_ar_log_note(j->log, "%s", words);
-        }
+    char words[TESS_AR_STORED_WORDS];
+    if (status == TESS_OK && tess_ar_fif_stored_words(info, names, words)) {
+        tess_ar_log_note(j->log, "%s", words);
     }
     tess_blocks_free(&memory);
     return status;
