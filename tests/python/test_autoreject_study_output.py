@@ -248,6 +248,8 @@ def test_rows_of_events_that_are_not_known(tmp_path: Path) -> None:
         ('{"EEGCoordinateUnits": "n/a"}', 1000, "is 'n/a'; .* in mm "),
         ("{broken", 100, "is no valid JSON; .* in cm "),
         ('{"EEGCoordinateUnits": "m"}', 1000, "is 'm'; .* lie 90 .* in mm "),
+        ('{"EEGCoordinateUnits": "mm"}', 1, "is 'mm'; .* lie 0.09 .* in m"),
+        ('{"EEGCoordinateUnits": "cm"}', 1, "is 'cm'; .* lie 0.09 .* in m"),
         ('\ufeff{"EEGCoordinateUnits": "m"}', 1, ""),
     ],
 )

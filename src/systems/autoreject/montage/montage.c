@@ -13,7 +13,8 @@
 // Where only directions are known, and for the rule: the original's head.
 static const double HEAD_RADIUS = 0.095;
 
-// Farther from the origin no electrode is, in metres.
+// Nearer to the origin and farther no electrode is, in metres: the head of a mouse has 5 mm.
+static const double NEAREST = 1e-3;
 static const double FARTHEST = 1;
 
 static double distance(const tess_ar_place *place)
@@ -26,11 +27,14 @@ static double distance(const tess_ar_place *place)
 // a number that stands for none.
 static bool is_possible(const tess_ar_montage *m)
 {
+    int64_t n_near = 0;
     int64_t n_far = 0;
     for (int64_t i = 0; i < m->n; i++) {
-        n_far += distance(&m->places[i]) * m->unit > FARTHEST;
+        const double metres = distance(&m->places[i]) * m->unit;
+        n_near += metres < NEAREST;
+        n_far += metres > FARTHEST;
     }
-    return 2 * n_far <= m->n;
+    return 2 * n_near <= m->n && 2 * n_far <= m->n;
 }
 
 // The factor to metres: as the file tells, else by the size of a head.
