@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import tessera.autoreject as ta
 
 mne = pytest.importorskip("mne")
+COMMAND = os.environ.get("TESSERA_COMMAND", "")
 
 
 def _raw(hz: float, seconds: float = 12) -> Any:
@@ -54,3 +57,20 @@ def test_markers_in_fif_files_have_the_codes_of_mne(tmp_path: Path, words: list[
     path = tmp_path / "x_raw.fif"
     raw.save(path, verbose="ERROR")
     _same(path)
+
+
+@pytest.mark.filterwarnings("ignore:Fiducial point")
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_names_beyond_ascii_are_read_from_sets_by_mne(tmp_path: Path) -> None:
+    names = ["Fz", "Cz", "C3", "Pz", "Oz"]
+    x = np.random.default_rng(0).standard_normal((12, 5, 30)) * 1e-5
+    events = np.c_[np.arange(12) * 100, np.zeros(12, int), np.arange(12) % 2 + 1]
+    epochs = mne.EpochsArray(x, mne.create_info(names, 100.0, "eeg"), events, verbose="ERROR",
+                             event_id={"ä": 1, "ö": 2})
+    places = np.eye(5, 3) * 0.09 + 0.01
+    epochs.set_montage(mne.channels.make_dig_montage(dict(zip(names, places, strict=True))))
+    epochs.save(tmp_path / "x-epo.fif", verbose="ERROR")
+    line = [COMMAND, "autoreject", "fit-transform", "x-epo.fif", "--n-fold=3", "-o", "y.set"]
+    subprocess.run(line, cwd=tmp_path, capture_output=True, check=True)
+    written = mne.read_epochs_eeglab(tmp_path / "y.set", verbose="ERROR")
+    assert set(written.event_id) == {"ä", "ö"}

@@ -21,12 +21,12 @@ enum {
     NAME_BYTES = 32,
     PATH_BYTES = 1024,
     MI_INT8 = 1,
-    MI_UINT16 = 4,
     MI_INT32 = 5,
     MI_UINT32 = 6,
     MI_SINGLE = 7,
     MI_DOUBLE = 9,
     MI_MATRIX = 14,
+    MI_UTF8 = 16,
     CLASS_STRUCT = 2,
     CLASS_CHAR = 4,
     CLASS_DOUBLE = 6,
@@ -104,27 +104,22 @@ static void put_empty(writer *w)
     close_array(w, at, 0);
 }
 
-// UTF-8 as the 16-bit characters that MATLAB has.
+// UTF-8, which MATLAB and SciPy read; MATLAB's own 16-bit characters SciPy, and MNE with it, read
+// as bytes. The shape counts characters; those that are two in MATLAB become '?'.
 static void put_chars(writer *w, const char *text)
 {
     tess_text chars;
     tess_text_init(&chars, &w->ctx->heap);
     int32_t shape[2] = {1, 0};
-    for (const uint8_t *c = (const uint8_t *)text; *c;) {
-        const int n = *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : *c >= 0xc0 ? 2 : 1;
-        uint32_t code = n == 1 ? *c : *c & (0xffu >> (n + 1));
-        for (int i = 1; i < n && c[i]; i++) {
-            code = code << 6 | (c[i] & 0x3f);
-        }
-        const uint16_t stored = code < 0x10000 ? (uint16_t)code : '?';
-        tess_text_append(&chars, (const char *)&stored, sizeof stored);
-        shape[1]++;
-        for (int i = 0; i < n && *c; i++) {
-            c++;
-        }
+    for (const char *c = text; *c; shape[1]++) {
+        const uint8_t head = (uint8_t)*c;
+        const size_t n = head >= 0xf0 ? 4 : head >= 0xe0 ? 3 : head >= 0xc0 ? 2 : 1;
+        const size_t there = strnlen(c, n);
+        tess_text_append(&chars, n < 4 ? c : "?", n < 4 ? there : 1);
+        c += there;
     }
     const size_t at = open_array(w, CLASS_CHAR, 2, shape, "");
-    put_element(w, MI_UINT16, chars.used > 0 ? chars.chars : "", chars.used);
+    put_element(w, MI_UTF8, chars.used > 0 ? chars.chars : "", chars.used);
     close_array(w, at, 0);
     w->bytes.no_memory = w->bytes.no_memory || chars.no_memory;
     tess_text_destroy(&chars);
