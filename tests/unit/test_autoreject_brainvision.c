@@ -136,6 +136,29 @@ static void units_and_places_are_told_apart(void **state)
     tess_context_destroy(ctx);
 }
 
+// Of events at one sample the first is kept, so that their order decides which: MNE's.
+static void markers_of_one_time_lie_by_length(void **state)
+{
+    (void)state;
+    static const char markers[] = "Brain Vision Data Exchange Marker File, Version 1.0\n"
+                                  "[Marker Infos]\nMk1=Stimulus,S  9,5,4,0\n"
+                                  "Mk2=Stimulus,S  8,5,1,0\nMk3=Stimulus,S  7,5,1,0\n"
+                                  "Mk4=Stimulus,S  6,2,9,0\n";
+    static const char *const order[] = {"Stimulus/S  6", "Stimulus/S  8", "Stimulus/S  7",
+                                        "Stimulus/S  9"};
+    tess_context *ctx = unit_context(1, 0);
+    ar_file file;
+    write_made(64);
+    unit_write_file(unit_path("made.vmrk"), markers, sizeof markers - 1);
+    assert_ok(open_text(ctx, HEAD SOUND BINARY CHANNELS, &file));
+    assert_int_equal(file.continuous.n_annotation, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(file.continuous.annotations[i].text, order[i]);
+    }
+    ar_file_close(&file);
+    tess_context_destroy(ctx);
+}
+
 static void spoiled_files_never_crash(void **state)
 {
     (void)state;
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(golden_files_are_read),
         cmocka_unit_test(wrong_headers_are_explained),
         cmocka_unit_test(units_and_places_are_told_apart),
+        cmocka_unit_test(markers_of_one_time_lie_by_length),
         cmocka_unit_test(spoiled_files_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

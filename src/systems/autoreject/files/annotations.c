@@ -45,8 +45,14 @@ double tess_ar_whole_microseconds(double seconds)
     return rint(seconds * 1e6) / 1e6;
 }
 
-// Texts lie in the order they were added in neither address nor time, so that equal onsets are
-// kept in order by a merge sort.
+// By onset, of one onset by duration, as MNE has them.
+static bool is_in_order(const tess_ar_annotation *a, const tess_ar_annotation *b)
+{
+    return a->onset_s < b->onset_s || (a->onset_s == b->onset_s && a->duration_s <= b->duration_s);
+}
+
+// Texts lie in the order they were added in neither address nor time, so that equals are kept in
+// order by a merge sort.
 static void sort_by_onset(tess_ar_annotation *items, tess_ar_annotation *spare, int64_t n)
 {
     for (int64_t width = 1; width < n; width *= 2) {
@@ -56,8 +62,7 @@ static void sort_by_onset(tess_ar_annotation *items, tess_ar_annotation *spare, 
             int64_t a = begin;
             int64_t b = middle;
             for (int64_t i = begin; i < end; i++) {
-                const bool from_a =
-                    a < middle && (b >= end || items[a].onset_s <= items[b].onset_s);
+                const bool from_a = a < middle && (b >= end || is_in_order(&items[a], &items[b]));
                 spare[i] = from_a ? items[a++] : items[b++];
             }
         }

@@ -19,7 +19,8 @@ TESS_MUST_CHECK tess_status tess_ar_annotations_add(tess_ar_annotation_list *lis
                                                     size_t text_bytes);
 // Times as MNE keeps them: which sample is next to one between two hangs on it.
 double tess_ar_whole_microseconds(double seconds);
-// Sorted by onset in whole microseconds, as they came where equal, into memory of the epochs.
+// Sorted by onset in whole microseconds and by duration, as they came where equal, into memory of
+// the epochs.
 TESS_MUST_CHECK tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
                                                        tess_ar_continuous *continuous);
 void tess_ar_annotations_destroy(tess_ar_annotation_list *list);
