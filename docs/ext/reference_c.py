@@ -16,7 +16,7 @@ HEADERS = ROOT / "include/tessera"
 GROUPS = [
     ("Everything", ["tessera.h"]),
     ("The engine", ["base.h", "array.h", "context.h", "io.h", "run.h", "param.h", "config.h",
-                    "warning.h", "device.h"]),
+                    "warning.h", "device.h", "device_array.h"]),
     ("autoreject", "autoreject"),
     ("decode", "decode"),
     ("xpcs", "xpcs"),

@@ -11,7 +11,6 @@ sys.path.insert(0, str(manual.DOCS / "ext"))
 import light_doctrees
 import mathml
 import offline
-import reference_c
 from docutils import nodes
 from docutils.utils import new_document
 
@@ -43,17 +42,6 @@ def test_what_needs_a_network_is_found(text):
 )
 def test_what_needs_none_is_not(text):
     assert not offline.loaded_from_elsewhere(text)
-
-
-def test_every_header_is_in_one_group():
-    grouped = [header for _, group in reference_c.in_groups() for header in group]
-    assert sorted(grouped) == reference_c.headers()
-    assert "Others" not in [name for name, _ in reference_c.in_groups()]
-
-
-def test_headers_have_titles():
-    for header in reference_c.headers():
-        assert reference_c.title(header).endswith("."), header
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,10 @@ import sys
 import manual
 import pytest
 
+sys.path.insert(0, str(manual.DOCS / "ext"))
+
+import reference_c
+
 ALL = manual.pages()
 RUN = [page for page in ALL if any(block.mark == "run" for block in manual.blocks(page))]
 
@@ -46,3 +50,14 @@ def test_every_variable_is_described(tmp_path):
     assert len(variables) > 10
     missing = [variable for variable in variables if f"`{variable}`" not in page]
     assert not missing, f"docs/environment.md lacks {missing}"
+
+
+def test_every_header_is_in_one_group():
+    grouped = [header for _, group in reference_c.in_groups() for header in group]
+    assert sorted(grouped) == reference_c.headers()
+    assert "Others" not in [name for name, _ in reference_c.in_groups()]
+
+
+def test_headers_have_titles():
+    for header in reference_c.headers():
+        assert reference_c.title(header).endswith("."), header

@@ -141,6 +141,10 @@ def test_on_a_gpu_they_are_what_comes_down(where: str, name: str, mode: str) -> 
 @pytest.mark.parametrize("library", ["torch", "cupy", "jax"])
 def test_other_libraries_take_them_where_they_are(library: str, mode: str) -> None:
     there = pytest.importorskip(library)
+    if library == "torch" and not there.cuda.is_available():
+        pytest.skip("this torch has no CUDA")
+    if library == "jax" and there.default_backend() != "gpu":
+        pytest.skip("this JAX has no CUDA")
     model, data = fitted(ENVIRONMENTS["box"], MODELS["non-local"], mode, "cuda")
     results = predict(model, data, device="cuda", keep_on_device=True)
     for name, want in here(results).items():
