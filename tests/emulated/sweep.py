@@ -25,10 +25,11 @@ import tessera
 from tessera import _session, decode
 from tessera.autoreject import AutoReject
 
-# Relative, of log likelihoods; a row of fast adds up to 50 spikes.
-EXACT, FAST = 1e-11, 50 * 2e-5
+# Relative, of log likelihoods: twenty and more times the worst of 200 problems, which is f32's and
+# f64's last bit. Wider ones hide whole nats of a spike among the hundreds of a row.
+LIKELIHOOD = {"exact": 1e-13, "fast": 5e-6}
 # Of probabilities, which multiply what the likelihoods of a row are off by.
-POSTERIOR = {"exact": 1e-8, "fast": 2e-2}
+POSTERIOR = {"exact": 1e-10, "fast": 1e-4}
 
 
 def outcome(call: Callable[[], Any]) -> Any:
@@ -60,7 +61,7 @@ def spikes_of(rng: Any, n_electrode: int, n_feature: int, most: int, span: Any) 
 def decode_problem(seed: int) -> str:
     """Compare the likelihood of a random recording; return what differs, or nothing."""
     rng = np.random.default_rng(seed)
-    n_dim, n_feature = int(rng.integers(1, 3)), int(rng.integers(1, 11))
+    n_dim, n_feature = int(rng.integers(1, 3)), int(rng.choice([1, 2, 3, 4, 4, 6, 10]))
     n_electrode, n_row = int(rng.integers(1, 6)), int(rng.integers(1, 40))
     extent = rng.uniform(4, 60)
     mode = str(rng.choice(["exact", "fast"]))
@@ -71,10 +72,11 @@ def decode_problem(seed: int) -> str:
         "mode": mode,
         "floor": str(rng.choice(["absolute", "relative", "none"])),
         "position_std": float(rng.uniform(0.5, extent / 2)),
-        "waveform_std": float(rng.choice([3.0, 20.0, 200.0])),
+        # Spikes that few others are near are computed anew, and tell nothing of the rest.
+        "waveform_std": float(rng.choice([3.0, 30.0, 100.0])),
     }
     is_local = bool(rng.integers(4) == 0)
-    times, marks = spikes_of(rng, n_electrode, n_feature, 120, (0, 6))
+    times, marks = spikes_of(rng, n_electrode, n_feature, 500, (0, 6))
     later, later_marks = spikes_of(rng, n_electrode, n_feature, 50, (1, 2))
     rows = np.linspace(1, 2, n_row + 1)
     place = decode.Environment(place_bin_size=extent / rng.uniform(1, 40 if n_dim == 1 else 6))
@@ -93,8 +95,7 @@ def decode_problem(seed: int) -> str:
     if isinstance(cpu, str) or isinstance(cuda, str):
         return "" if str(cpu) == str(cuda) else f"{cpu} / {cuda}"
     off = apart(cpu, cuda)
-    is_near = off <= (EXACT if mode == "exact" else FAST)
-    return "" if is_near else f"{off} {options} local={is_local}"
+    return "" if off <= LIKELIHOOD[mode] else f"{off} {options} local={is_local}"
 
 
 def model_problem(seed: int) -> str:
@@ -120,7 +121,7 @@ def model_problem(seed: int) -> str:
         return "" if str(cpu) == str(cuda) else f"{where} {name} {mode}: {cpu} / {cuda}"
     for key in cpu:
         off = apart(cpu[key], cuda[key]) if cpu[key].dtype.kind == "f" else 0
-        if off > (FAST if mode == "fast" and "likelihood" in key else POSTERIOR[mode]):
+        if off > (LIKELIHOOD if "likelihood" in key else POSTERIOR)[mode]:
             return f"{where} {name} {mode} {n_row} rows: {key} {off}"
     return ""
 
