@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import tessera
 from autoreject_data import GOLDEN, dirty, mne_epochs, sphere
 from helpers import python_env, run_python
 from tessera._bars import label
-from tessera.autoreject import AutoReject, fit_array, read_epochs
+from tessera.autoreject import AutoReject, _fit, fit_array, read_epochs
 from tessera.autoreject._arguments import bars
 
 MAX_LATENCY_S = 0.5  # 0.2 s is the aim; test machines are busy
@@ -215,3 +216,16 @@ def test_fif_in_and_out(tmp_path: Path) -> None:
     assert cleaned.ch_names == expected.ch_names
     scale = np.abs(x).max()
     np.testing.assert_allclose(cleaned.get_data(), expected.get_data(), rtol=0, atol=1e-12 * scale)
+
+
+def test_one_job_is_no_wish_for_one_thread_beside_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int | None] = []
+
+    def session(**wishes: Any) -> contextlib.nullcontext[None]:
+        threads.append(wishes["threads"])
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(_fit, "Session", session)
+    for n_jobs, device in [(1, "cpu"), (1, "cuda"), (None, "cuda:1"), (2, "cuda"), (-1, "cpu")]:
+        _fit.Settings(n_jobs)._run_on(device, lambda _: None)
+    assert threads == [1, None, None, 2, None]

@@ -91,7 +91,10 @@ class Settings:
             return self._run_on("cpu", function)
 
     def _run_on(self, device: str, function: Callable[[_core.Context], _Result]) -> _Result:
-        threads = threads_of(self.n_jobs)
+        # The original's default is no wish for one thread beside a GPU, which would wait for it
+        # most of the time.
+        is_default = device != "cpu" and self.n_jobs in (None, 1)
+        threads = None if is_default else threads_of(self.n_jobs)
         if not self.profile:
             with Session(threads=threads, memory_limit=self.memory_limit, device=device) as context:
                 return function(context)

@@ -89,7 +89,8 @@ class AutoReject(TransformMixin):
     thresh_method : {'bayesian_optimization', 'random_search', 'exact'}
         How a threshold is searched for.
     n_jobs : int
-        Threads; -1 for all cores. Results do not depend on it.
+        Threads; -1 for all cores. Results do not depend on it. Where a GPU computes, the default 1
+        leaves all cores to the host's part, unless ``tessera.set_num_threads`` bounds them.
     random_state : int, numpy.random.RandomState or None
         Seed of the splits of the threshold search. None takes one from the operating system; it is
         kept in ``seed_``. The splits are the same for every candidate and channel.

@@ -47,7 +47,8 @@ class Ransac(Params):
     unbroken_time : float
         Share of the epochs a good channel may be bad in.
     n_jobs : int
-        Threads; -1 for all cores. Results do not depend on it.
+        Threads; -1 for all cores. Results do not depend on it. Where a GPU computes, the default 1
+        leaves all cores to the host's part, unless ``tessera.set_num_threads`` bounds them.
     random_state : int, numpy.random.RandomState or None
         Seed of the subsets.
     picks : str, list, slice or None
