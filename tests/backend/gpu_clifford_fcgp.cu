@@ -1,5 +1,5 @@
 // Stage clifford.fcgp on a GPU against sums in f64 on the host, on fresh random inputs; --bench
-// measures. run_clifford_on_gpu.sh builds and runs it.
+// measures. ./dev gpu runs it.
 
 #include "backend/cuda/clifford/stages.h"
 #include "backend/cuda/level.h"

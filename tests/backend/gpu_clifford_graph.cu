@@ -1,6 +1,6 @@
 // Stages clifford.graph_sum and clifford.graph_dot on a GPU by themselves, over lengths of rows,
 // types and layouts: bit by bit the sums in the order that is promised, and those near the sums in
-// f64. With --bench, times. run_clifford_on_gpu.sh builds and runs it.
+// f64. With --bench, times. ./dev gpu runs it.
 
 // clang-format off
 #include "backend/cuda/clifford/graph/graph_dot.cu"

@@ -1,5 +1,5 @@
 // Stage clifford.layer on a GPU by itself: z, the linear map and the statistics against f64 on the
-// host; with --bench, times. run_clifford_on_gpu.sh builds and runs it.
+// host; with --bench, times. ./dev gpu runs it.
 
 // clang-format off
 #include "backend/cuda/clifford/layer/layer.cu"

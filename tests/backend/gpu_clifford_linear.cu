@@ -1,5 +1,5 @@
 // Stage clifford.linear on a GPU by itself: every path against f64 on the host, over odd shapes,
-// types and strides; with --bench, times. run_clifford_on_gpu.sh builds and runs it.
+// types and strides; with --bench, times. ./dev gpu runs it.
 
 // clang-format off
 #include "backend/cuda/clifford/linear/linear.cu"

@@ -1,6 +1,6 @@
 // Stage clifford.maps on a GPU by itself, over sizes, groups, pairs and passes: near the sums in
 // f64 of items rounded to TF32, the same bits twice, nothing beside the rows touched. With --bench,
-// times; with --brief, the small ones alone. run_clifford_on_gpu.sh builds and runs it.
+// times; with --brief, the small ones alone. ./dev gpu runs it.
 
 #include "backend/cuda/clifford/maps/maps.cuh"
 

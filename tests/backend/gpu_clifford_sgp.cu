@@ -1,6 +1,6 @@
 // Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench [LABEL [ROWS
 // FEATURES]] times SGP, --streams [ROWS [FEATURES]] checks the widths with kernels of their own
-// alone, or one of them, --small less of everything. run_clifford_on_gpu.sh builds and runs it.
+// alone, or one of them, --small less of everything. ./dev gpu runs it.
 
 #include "gpu_clifford_arrays.h"
 #include "gpu_clifford_reference.h"
