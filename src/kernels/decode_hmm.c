@@ -142,11 +142,10 @@ static inline v_f64 scaled(v_f64 x, v_f64 by, v_f64 least)
     return v_select_f64(v_lt_f64(y, least), v_set1_f64(0), y);
 }
 
-// As kept: through memory, where the rounding happens.
+// As kept: what was stored.
 static inline v_f64 kept_f32(float *p, size_t n, v_f64 v)
 {
-    v_put_narrow(p, n, v);
-    return v_take_wide(p, n);
+    return v_put_narrow(p, n, v);
 }
 
 static inline v_f64 kept_f64(double *p, size_t n, v_f64 v)

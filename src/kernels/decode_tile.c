@@ -48,8 +48,8 @@
 #define WIDTH_OF_3 3
 #if V_REGISTERS >= 32
 #define WIDTH_OF_4 3
-#define WIDTH_OF_7 2
-#define WIDTH_OF_8 2
+#define WIDTH_OF_7 3
+#define WIDTH_OF_8 3
 #else
 #define WIDTH_OF_4 2
 #define WIDTH_OF_7 1

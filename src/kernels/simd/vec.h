@@ -26,7 +26,8 @@
 //   v_row_sums_f64(x, sums)      sums[r] of the eight items x[8 r..] for r < 8: of neighbours, of
 //                                those pairs, of the halves. Same bits on every ISA.
 //   v_lane_sums_f32(x, sums)     sums[r] of the v_len items x[v_len r..] for r < 8, in any order
-//   v_widen_f64(p)  v_narrow_f64(p, v)   v_len_f64 floats in memory as doubles, and back, rounded
+//   v_widen_f64(p)  v_narrow_f64(p, v)   v_len_f64 floats in memory as doubles, and back, rounded,
+//                                which it returns
 //   v_take_wide(p, n)  v_put_narrow(p, n, v)   the same as v_take_f64 and v_put_f64
 //   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
 //   v_add_widened(x, by, sums)   sums[i] += by * (x[i] + x[i + 8]) in f64, i < 8
@@ -108,17 +109,17 @@ static inline v_f64 v_take_wide(const float *p, size_t n)
     return v_load_n_f64(lane, n, 0);
 }
 
-static inline void v_put_narrow(float *p, size_t n, v_f64 v)
+static inline v_f64 v_put_narrow(float *p, size_t n, v_f64 v)
 {
     if (n >= v_len_f64()) {
-        v_narrow_f64(p, v);
-        return;
+        return v_narrow_f64(p, v);
     }
     double lane[V_MAX_BYTES / sizeof(double)];
     v_store_f64(lane, v);
     for (size_t i = 0; i < n; i++) {
         p[i] = (float)lane[i];
     }
+    return v_take_wide(p, n);
 }
 
 static inline double v_ordered_sum_f64(v_f64 a)

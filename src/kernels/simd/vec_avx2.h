@@ -214,9 +214,11 @@ static inline v_f64 v_widen_f64(const float *p)
     return _mm256_cvtps_pd(_mm_loadu_ps(p));
 }
 
-static inline void v_narrow_f64(float *p, v_f64 v)
+static inline v_f64 v_narrow_f64(float *p, v_f64 v)
 {
-    _mm_storeu_ps(p, _mm256_cvtpd_ps(v));
+    const __m128 rounded = _mm256_cvtpd_ps(v);
+    _mm_storeu_ps(p, rounded);
+    return _mm256_cvtps_pd(rounded);
 }
 
 static inline void v_narrow_16(const double *x, float *y)

@@ -215,9 +215,11 @@ static inline v_f64 v_widen_f64(const float *p)
     return _mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
 
-static inline void v_narrow_f64(float *p, v_f64 v)
+static inline v_f64 v_narrow_f64(float *p, v_f64 v)
 {
-    _mm256_storeu_ps(p, _mm512_cvtpd_ps(v));
+    const __m256 rounded = _mm512_cvtpd_ps(v);
+    _mm256_storeu_ps(p, rounded);
+    return _mm512_cvtps_pd(rounded);
 }
 
 static inline void v_narrow_16(const double *x, float *y)

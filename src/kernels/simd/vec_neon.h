@@ -213,9 +213,11 @@ static inline v_f64 v_widen_f64(const float *p)
     return vcvt_f64_f32(vld1_f32(p));
 }
 
-static inline void v_narrow_f64(float *p, v_f64 v)
+static inline v_f64 v_narrow_f64(float *p, v_f64 v)
 {
-    vst1_f32(p, vcvt_f32_f64(v));
+    const float32x2_t rounded = vcvt_f32_f64(v);
+    vst1_f32(p, rounded);
+    return vcvt_f64_f32(rounded);
 }
 
 static inline void v_narrow_16(const double *x, float *y)

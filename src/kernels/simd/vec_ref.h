@@ -30,9 +30,10 @@ static inline v_f64 v_widen_f64(const float *p)
     return (double)*p;
 }
 
-static inline void v_narrow_f64(float *p, v_f64 v)
+static inline v_f64 v_narrow_f64(float *p, v_f64 v)
 {
     *p = (float)v;
+    return (double)*p;
 }
 
 #endif

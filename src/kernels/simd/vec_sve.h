@@ -191,10 +191,11 @@ static inline v_f64 v_widen_f64(const float *p)
     return svcvt_f64_f32_x(v_all_f64(), svreinterpret_f32_u64(spread));
 }
 
-static inline void v_narrow_f64(float *p, v_f64 v)
+static inline v_f64 v_narrow_f64(float *p, v_f64 v)
 {
     const svfloat32_t spread = svcvt_f32_f64_x(v_all_f64(), v);
     svst1_f32(v_first_f32(svcntd()), p, svuzp1_f32(spread, spread));
+    return svcvt_f64_f32_x(v_all_f64(), spread);
 }
 
 #endif

@@ -17,11 +17,13 @@
 // one of which moves, that is 724 exponentials (600 cycles of an AVX-512 core), 724 divisions
 // (1500), 13 passes over 724 bins (100 each) and three movements, of which forecasts save one; what
 // a movement costs stands in systems/decode/states/transition_tiles.c. One thread of an x86-64 core
-// takes 16 us for both with forecasts, and 21 without. Without them one Neoverse N1 takes 35.4:
-// three movements of 49,700 products 20.5, which are 12,400 cycles each if nothing else were done;
-// exponentials 3.9, runs of cells 3.4, and 8 for what remains. Two take 22.5: of the filter the
-// likelihoods, of the smoother the predictions are made by the other.
-// A block that is prepared in less than SHARED_WORK is done before others are awake.
+// takes 12.5 us for both with forecasts: 4.6 are products, and the 43 KB that go in and out of
+// memory are 3.8 by themselves; what the next row wants is fetched beside the products, which took
+// 0.5 off. Without forecasts one Neoverse N1 takes 35.4: three movements of 49,700 products 20.5,
+// which are 12,400 cycles each if nothing else were done; exponentials 3.9, runs of cells 3.4, and
+// 8 for what remains. Two take 22.5: of the filter the likelihoods, of the smoother the predictions
+// are made by the other. A block that is prepared in less than SHARED_WORK is done before others
+// are awake.
 #include "backend/cpu/decode/hmm.h"
 
 #include "base/status.h"
@@ -239,6 +241,14 @@ static void note_forecast(const hmm_room *room, const tess_stage_decode_hmm_filt
     memcpy(to + m->n_state, room->sums, states);
 }
 
+// Items from..from+n-1.
+static hmm_wanted wanted_of(const void *rows, int32_t dtype, int64_t from, int64_t n)
+{
+    const size_t bytes = tess_dtype_bytes((tess_dtype)dtype);
+    const char *next = (const char *)rows + (size_t)from * bytes;
+    return (hmm_wanted){next, next + (size_t)n * bytes};
+}
+
 static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likelihood)
 {
     const tess_stage_decode_hmm_filter *a = rounds->args;
@@ -271,7 +281,15 @@ static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likeli
         memcpy(a->causal_states + t * m->n_state, room->sums,
                (size_t)m->n_state * sizeof *room->sums);
     }
-    tess_cpu_hmm_spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride,
+    hmm_room step = *room;
+    if (t + 1 < a->n_row) {
+        step.wanted[0] = wanted_of(a->filtered, a->dtype, (t + 1) * m->n_bin, m->n_bin);
+    }
+    if (a->forecasts) {
+        const int64_t width = tess_hmm_forecast_width(m);
+        step.wanted[1] = wanted_of(a->forecasts, TESS_F64, t * width, width);
+    }
+    tess_cpu_hmm_spread(rounds->device, m, &step, 1, a->transition + t * a->transition_stride,
                         room->row, room->sums, a->predicted, room->level);
     if (a->forecasts) {
         note_forecast(room, a, t);
@@ -372,7 +390,13 @@ static void step_back(const hmm_rounds *rounds, int64_t t, const hmm_ahead *ahea
         }
         predicted += ahead->is_forecast && m->enters_evenly[s] ? 0 : n;
     }
-    tess_cpu_hmm_spread(rounds->device, m, room, 0, a->transition + t * a->transition_stride,
+    hmm_room step = *room;
+    step.wanted[0] = wanted_of(a->filtered, a->dtype, t * m->n_bin, m->n_bin);
+    if (a->forecasts && t > 0) {
+        const int64_t width = tess_hmm_forecast_width(m);
+        step.wanted[1] = wanted_of(a->forecasts, TESS_F64, (t - 1) * width, width);
+    }
+    tess_cpu_hmm_spread(rounds->device, m, &step, 0, a->transition + t * a->transition_stride,
                         room->ratio, room->sums, room->other, room->level);
 }
 

@@ -5,6 +5,12 @@
 #include "backend/cpu/decode/stages.h"
 #include "stage/decode_hmm.h"
 
+// Memory that will be wanted after a step, which its products leave time to fetch.
+typedef struct hmm_wanted {
+    const char *next;
+    const char *end;
+} hmm_wanted;
+
 // The scratch of a stage, cut up.
 typedef struct hmm_room {
     double *row;        // [N_s]
@@ -18,6 +24,7 @@ typedef struct hmm_room {
     double *kept_sums;  // [S]
     double *cells;      // what an operator's scratch counts from
     int is_alone;       // 1: without the pool
+    hmm_wanted wanted[2];
 } hmm_room;
 
 hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch);

@@ -91,12 +91,31 @@ int tess_cpu_hmm_is_shared(const tess_hmm_model *model)
     return 0;
 }
 
-static void run_pass(tess_backend_device *device, int is_alone, pass_job *job)
+static void fetch(hmm_wanted *wanted, int64_t n_line)
+{
+    enum { LINE = 64 };
+    for (; n_line > 0 && wanted->next < wanted->end; n_line--, wanted->next += LINE) {
+        __builtin_prefetch(wanted->next);
+    }
+}
+
+// Tile by tile; meanwhile what the row after it wants is fetched, as much as the products of a tile
+// leave time for: all at once would stop the core.
+static void run_alone(const pass_job *job, hmm_wanted *wanted)
+{
+    enum { PRODUCTS_A_LINE = 256 };
+    for (const tess_tile_sum *t = job->pass->tiles; t < job->pass->tiles + job->pass->n_tile; t++) {
+        const int64_t products = (int64_t)t->n_term * t->n_row * t->n;
+        fetch(&wanted[wanted->next < wanted->end ? 0 : 1], 1 + products / PRODUCTS_A_LINE);
+        job->kernels->tile_sums(t, 1, job->w, job->x, job->out);
+    }
+}
+
+static void run_pass(tess_backend_device *device, int is_alone, pass_job *job, hmm_wanted *wanted)
 {
     if (is_alone || !is_shared(job->pass) ||
         tess_parallel_for(device->ctx->pool, SHARES, run_share, job) != TESS_OK) {
-        job->kernels->tile_sums(job->pass->tiles, (size_t)job->pass->n_tile, job->w, job->x,
-                                job->out);
+        run_alone(job, wanted);
     }
 }
 
@@ -137,7 +156,8 @@ static const double *begin_operator(const tess_kernels *kernels, const tess_hmm_
 
 // Takes the operator's cells through its passes; out [n_out] is what they end as, plus base.
 static void run_operator(tess_backend_device *device, const tess_hmm_operator *op,
-                         const hmm_room *room, const double *cells, double base, double *out)
+                         const hmm_room *room, const double *cells, double base, double *out,
+                         hmm_wanted *wanted)
 {
     const double *in = cells;
     for (int32_t p = 0; p < op->n_pass; p++) {
@@ -148,7 +168,7 @@ static void run_operator(tess_backend_device *device, const tess_hmm_operator *o
                         .w = pass->weighs ? in : op->table,
                         .x = pass->weighs ? op->table : in,
                         .out = to};
-        run_pass(device, room->is_alone, &job);
+        run_pass(device, room->is_alone, &job, wanted);
         in = to;
     }
     if (op->gather_runs) {
@@ -181,6 +201,7 @@ void tess_cpu_hmm_spread(tess_backend_device *device, const tess_hmm_model *m, c
     const tess_kernels *kernels = device->kernels;
     const uint8_t *is_even = is_forward ? m->enters_evenly : m->leaves_evenly;
     const int32_t n_state = m->n_state;
+    hmm_wanted wanted[2] = {room->wanted[0], room->wanted[1]};
     for (int32_t to = 0; to < n_state; to++) {
         const ptrdiff_t begin = is_forward ? to : (ptrdiff_t)to * n_state;
         const step_to step = {.link = m->link + begin,
@@ -201,7 +222,8 @@ void tess_cpu_hmm_spread(tess_backend_device *device, const tess_hmm_model *m, c
             if (!cells) {
                 continue;
             }
-            run_operator(device, op, room, cells, is_begun ? 0 : base, is_begun ? room->in : out);
+            run_operator(device, op, room, cells, is_begun ? 0 : base, is_begun ? room->in : out,
+                         wanted);
             if (is_begun) {
                 kernels->hmm_add_scaled(1, room->in, n, out);
             }

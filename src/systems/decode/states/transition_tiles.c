@@ -47,7 +47,8 @@ int64_t tess_de_tile_cost(const tess_tile_sum *tile)
 {
     enum { TILE = 80, BLOCK = 60, LATENCY = 16 };
     const int64_t rows = tile->n_row;
-    const int64_t at_once = rows <= 2 ? 4 : rows <= 4 ? 3 : 2; // as the kernel takes them
+    // As the kernel takes them where there are 32 registers.
+    const int64_t at_once = rows <= 2 ? 4 : rows <= 4 || rows >= 7 ? 3 : 2;
     int64_t cost = TILE;
     for (int64_t left = (tile->n + GRID_TILE - 1) / GRID_TILE; left > 0; left -= at_once) {
         const int64_t wide = least(left, at_once);
