@@ -112,6 +112,7 @@ def first_of(size):
 
 def run_seconds(name):
     """From file to file, by the command; the second of two runs."""
+    os.environ.setdefault("TESSERA_DEVICE", device())  # of the command
     size, *counts, _ = streamed.RECORDINGS[name]
     recording = streamed.Streamed(streamed.options_of(size, *counts))
     threads = os.cpu_count()
