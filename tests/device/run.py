@@ -4,8 +4,9 @@
 Usage: run.py LIST BUILD PYTHON [WORD...]
 
 LIST is gpu.txt or emulated.txt beside this file, BUILD a folder like build/release. With words,
-those of these kinds, or whose line has one of the words, also of those that are else left out. A test
-that takes longer than its limit has failed. JOBS=n runs n at a time; times are measured one after the other, last.
+tests of these kinds, or whose line has one of the words, also those that are else left out. A test
+that takes longer than its limit has failed. JOBS=n runs n at a time; what is timed runs last, one
+after the other.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Test:
     tool: str  # of compute-sanitizer, or none
     name: str
     limit: int
-    rest: str  # options; of kinds that are slow: why they are left out
+    rest: str  # options; of C programs: which of their tests; of what is slow: why it is left out
     is_slow: bool
 
     def title(self) -> str:
@@ -96,7 +97,8 @@ class Runner:
         # Calls that must fail are part of the tests, hence no report on errors of the API.
         tool = ["compute-sanitizer", "--tool", test.tool, "--report-api-errors", "no",
                 "--error-exitcode", "9"] if test.tool else []  # fmt: skip
-        return [*tool, *own, *([] if test.is_slow else shlex.split(test.rest))]
+        options = [] if test.is_slow or test.kind == "c" else shlex.split(test.rest)
+        return [*tool, *own, *options]
 
     def own_environment(self, test: Test) -> dict[str, str]:
         """Return the variables that a kind of test wants."""
@@ -104,8 +106,12 @@ class Runner:
             return self.sanitized
         if test.kind == "targets":
             return {"TESSERA_COMMAND": str(self.build / "bin" / "tessera")}
-        return {"TESSERA_DEVICE": "cuda"} | (
-            {"TESSERA_CUDA_GENERIC": "1"} if test.kind == "generic" else {})  # fmt: skip
+        found = {"TESSERA_DEVICE": "cuda"}
+        if test.kind == "generic":
+            found["TESSERA_CUDA_GENERIC"] = "1"
+        if test.kind == "c" and not test.is_slow:
+            found["TESS_TEST_ONLY"] = test.rest
+        return found
 
     def run(self, test: Test) -> tuple[str, str]:
         """Return 'ok', 'skipped' or what is wrong, and all that was printed."""
@@ -118,7 +124,8 @@ class Runner:
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
         except subprocess.TimeoutExpired as late:
-            return f"FAILED: longer than {test.limit} s", (late.stdout or b"").decode(errors="replace")
+            text = (late.stdout or b"").decode(errors="replace")
+            return f"FAILED: longer than {test.limit} s", text
         text = done.stdout.decode(errors="replace")
         if done.returncode == 0 and re.search(r"^\d+ skipped in", text, re.M):
             return "skipped", text

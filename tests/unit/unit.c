@@ -8,6 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+// TESS_TEST_ONLY='paths_*' runs the tests of a program that have such a name: under tools that take
+// minutes for each.
+__attribute__((constructor)) static void choose_tests(void)
+{
+    const char *only = getenv("TESS_TEST_ONLY");
+    if (only && only[0]) {
+        cmocka_set_test_filter(only);
+    }
+}
+
 static char folder[512];
 static pid_t folder_owner;
 
