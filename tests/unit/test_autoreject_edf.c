@@ -163,6 +163,37 @@ static void units_and_types_are_told_apart(void **state)
     tess_context_destroy(ctx);
 }
 
+static void triggers_have_the_scale_of_their_channel(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *unit, *physical_min, *physical_max;
+        double want[4]; // of -32768 to -32765
+    } cases[] = {
+        {"Trigger", "", "0", "65535", {0, 1, 2, 3}},
+        {"STATUS", "uV", "0", "131070", {0, 2, 4, 6}}, // the unit is none of a trigger's
+        {"Status", "", "131071", "196606", {0x1ffff, 0, 1, 2}},
+        {"Trigger", "", "-32768", "32767", {0x18000, 0x18001, 0x18002, 0x18003}},
+        {"Trigger", "", "1e30", "2e30", {0, 0, 0, 0}},
+    };
+    tess_context *ctx = unit_context(1, 0);
+    static edf_writer w;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const signal s = {cases[i].label, cases[i].unit, cases[i].physical_min,
+                          cases[i].physical_max, 4};
+        ar_file file;
+        int64_t n = 0;
+        put_header(&w, "", "1", "1", &s, 1);
+        put_samples(&w, -32768, 4);
+        assert_ok(ar_file_open(ctx, &tess_ar_edf, written(&w), NULL, &file));
+        double *x = ar_file_samples(&file, &n);
+        assert_memory_equal(x, cases[i].want, sizeof cases[i].want);
+        free(x);
+        ar_file_close(&file);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void other_rates_must_be_set_aside(void **state)
 {
     (void)state;
@@ -352,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_are_read),
         cmocka_unit_test(units_and_types_are_told_apart),
+        cmocka_unit_test(triggers_have_the_scale_of_their_channel),
         cmocka_unit_test(other_rates_must_be_set_aside),
         cmocka_unit_test(gaps_are_joined_and_marked),
         cmocka_unit_test(a_late_start_moves_annotations),

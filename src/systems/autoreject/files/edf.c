@@ -31,13 +31,18 @@ static int32_t stored(const tess_edf *edf, const uint8_t *at)
     return (int32_t)(bits ^ 0x8000u) - 0x8000;
 }
 
+static double trigger_bits(double value)
+{
+    return fabs(value) < 9e15 ? (double)((uint64_t)(int64_t)value & TESS_EDF_STATUS_MASK) : 0;
+}
+
 static void convert(const tess_edf *edf, const tess_edf_scale *scale, const uint8_t *src, int64_t n,
                     double *dst)
 {
     for (int64_t i = 0; i < n; i++) {
-        const int32_t value = stored(edf, src + i * edf->sample_bytes);
-        dst[i] = scale->is_status ? (double)((uint32_t)value & TESS_EDF_STATUS_MASK)
-                                  : ((double)value * scale->factor + scale->shift) * scale->unit;
+        const double value =
+            (double)stored(edf, src + i * edf->sample_bytes) * scale->factor + scale->shift;
+        dst[i] = scale->is_status ? trigger_bits(value) : value * scale->unit;
     }
 }
 
@@ -177,7 +182,8 @@ static void set_scale(tess_edf *edf, int64_t c, const tess_autoreject_channel *c
     double physical = signal->physical_max - signal->physical_min;
     double digital = signal->digital_max - signal->digital_min;
     scale->is_status = channel->type == TESS_AUTOREJECT_STIM;
-    if (scale->is_status) {
+    if (scale->is_status && edf->is_bdf) {
+        scale->factor = 1;
         return;
     }
     if (digital == 0 || physical == 0) {

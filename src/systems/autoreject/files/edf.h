@@ -20,7 +20,8 @@ typedef struct tess_edf_signal {
     bool is_annotations;
 } tess_edf_signal;
 
-// How the samples of a channel become values: stored * factor + shift, or the trigger's bits.
+// How the samples of a channel become values: stored * factor + shift, of a trigger its bits alone.
+// BDF's triggers are what is stored, those of EDF have a scale as other signals have.
 typedef struct tess_edf_scale {
     int64_t signal;
     double factor, shift; // to physical units
