@@ -49,6 +49,46 @@ def test_annotations_between_samples_go_where_mne_puts_them(tmp_path: Path, hz: 
     _same(path)
 
 
+@pytest.mark.parametrize("hz", [100.0, 250.0, 1000.0])
+def test_halves_without_a_date_go_where_mne_puts_them(tmp_path: Path, hz: float) -> None:
+    raw = _raw(hz).set_meas_date(None)  # an odd first sample
+    raw.set_annotations(mne.Annotations((np.arange(100, 1000, 7) + 0.5) / hz, 0, ["go"] * 129))
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, verbose="ERROR")
+    _same(path)
+
+
+@pytest.mark.parametrize("hz", [128.0, 256.0, 300.0, 1024.0])
+def test_marks_that_touch_epochs_are_those_of_mne(tmp_path: Path, hz: float) -> None:
+    raw = _raw(hz)
+    samples = np.arange(50, int(9 * hz), 31)
+    words = ["BAD_move" if k % 3 == 0 else "go" for k in range(len(samples))]
+    lengths = np.where(np.arange(len(samples)) % 3 == 0, 20, 0)
+    _annotate(raw, samples / hz, lengths / hz, words)
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, verbose="ERROR")
+    _same(path, tmin=-11 / hz, tmax=30 / hz)
+
+
+def test_annotations_outside_are_left_out_as_by_mne(tmp_path: Path) -> None:
+    header = tmp_path / "x.vhdr"
+    x = np.random.default_rng(0).integers(-999, 999, (1000, 2)).astype("<i2")
+    x.tofile(tmp_path / "x.eeg")
+    header.write_text(
+        "Brain Vision Data Exchange Header File Version 1.0\n[Common Infos]\nDataFile=x.eeg\n"
+        "MarkerFile=x.vmrk\nDataFormat=BINARY\nDataOrientation=MULTIPLEXED\nNumberOfChannels=2\n"
+        "SamplingInterval=10000\n[Binary Infos]\nBinaryFormat=INT_16\n"
+        "[Channel Infos]\nCh1=Fz,,0.1,uV\nCh2=Cz,,0.1,uV\n"
+    )
+    marks = ["a,,-90,50", "b,,-20,60", "c,,300,1", "d,,600,1", "a,,1100,1", "c,,990,1"]
+    (tmp_path / "x.vmrk").write_text(
+        "Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\n"
+        + "".join(f"Mk{k + 1}={mark},0\n" for k, mark in enumerate(marks))
+    )
+    got = _same(header, tmin=0)
+    assert got.events[0].tolist() == [0, 0, 10001]
+
+
 @pytest.mark.parametrize("words", [["Stimulus/S 12", "Response/R  3", "Stimulus/S  1"],
                                    ["Stimulus/S 12", "BAD_move", "Stimulus/S  1"]])
 def test_markers_in_fif_files_have_the_codes_of_mne(tmp_path: Path, words: list[str]) -> None:

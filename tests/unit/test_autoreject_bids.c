@@ -79,7 +79,7 @@ static void what_is_lost_is_told(void **state)
     assert_int_equal(info->n_epoch, 2);
     assert_contains(info->notes, "types that are not known, of channels that are taken as the file "
                                  "has them: Fp1 [autoreject.table]");
-    assert_contains(info->notes, "events give no epoch: they reach out of the recording");
+    assert_contains(info->notes, "3 annotations give no epoch: they lie outside of the recording");
     assert_null(strstr(info->notes, "touch annotations"));
     tess_autoreject_epochs_close(epochs);
     config.tmin = 0;

@@ -39,6 +39,8 @@ static tess_ar_continuous some_recording(recording *r)
     tess_ar_continuous c = {.sampling_hz = 100,
                             .n_sample = N_SAMPLE,
                             .first_sample = 40,
+                            .first_s = 0.4,
+                            .has_date = true,
                             .read = read_memory,
                             .close = close_memory,
                             .impl = r};
@@ -125,9 +127,9 @@ static void put_trigger(recording *r, int sample, double code)
 static void epochs_lie_around_their_events(void **state)
 {
     (void)state;
-    static const tess_ar_annotation bad[] = {{.onset_s = 3.05, .duration_s = 0.1, .text = "BAD x"},
-                                             {.onset_s = 5.2, .duration_s = 0.1, .text = "note"},
-                                             {.onset_s = 6.21, .duration_s = 0, .text = "bad_y"}};
+    static const tess_ar_annotation bad[] = {{.onset_s = 3.45, .duration_s = 0.1, .text = "BAD x"},
+                                             {.onset_s = 5.6, .duration_s = 0.1, .text = "note"},
+                                             {.onset_s = 6.61, .duration_s = 0, .text = "bad_y"}};
     tess_context *ctx = unit_context(1, 0);
     recording r;
     tess_ar_continuous c = some_recording(&r);
@@ -254,14 +256,14 @@ static void events_are_selected_by_name_and_code(void **state)
 static void markers_become_events(void **state)
 {
     (void)state;
-    static const tess_ar_annotation words[] = {{.onset_s = 1.004, .text = "tone"},
-                                               {.onset_s = 2.006, .text = "beep"},
-                                               {.onset_s = 3, .text = "EDGE boundary"},
-                                               {.onset_s = 4, .text = "tone"}};
-    static const tess_ar_annotation markers[] = {{.onset_s = 0, .text = "New Segment/"},
-                                                 {.onset_s = 1, .text = "Stimulus/S 12"},
-                                                 {.onset_s = 2, .text = "Response/R  3"},
-                                                 {.onset_s = 3, .text = "Comment/odd"}};
+    static const tess_ar_annotation words[] = {{.onset_s = 1.404, .text = "tone"},
+                                               {.onset_s = 2.406, .text = "beep"},
+                                               {.onset_s = 3.4, .text = "EDGE boundary"},
+                                               {.onset_s = 4.4, .text = "tone"}};
+    static const tess_ar_annotation markers[] = {{.onset_s = 0.4, .text = "New Segment/"},
+                                                 {.onset_s = 1.4, .text = "Stimulus/S 12"},
+                                                 {.onset_s = 2.4, .text = "Response/R  3"},
+                                                 {.onset_s = 3.4, .text = "Comment/odd"}};
     tess_context *ctx = unit_context(1, 0);
     recording r;
     tess_ar_continuous c = some_recording(&r);
@@ -310,6 +312,65 @@ static void markers_become_events(void **state)
     assert_int_equal(epochs->info.n_epoch, 3);
     assert_string_equal(epochs->info.drop_log[0], "NO_DATA");
     tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void annotations_are_those_of_the_recording(void **state)
+{
+    (void)state;
+    static const tess_ar_annotation words[] = {
+        {.onset_s = 0.2, .duration_s = 0.1, .text = "a, over before"},
+        {.onset_s = 0.3, .duration_s = 0.5, .text = "tone"}, // begins with the recording
+        {.onset_s = 2.4, .text = "beep"},
+        {.onset_s = 10.4, .text = "tone"}, // just behind the last sample
+        {.onset_s = 10.41, .text = "b, later"}};
+    tess_context *ctx = unit_context(1, 0);
+    recording r;
+    tess_ar_continuous c = some_recording(&r);
+    tess_autoreject_epochs_config config = some_config();
+    tess_autoreject_epochs *epochs = NULL;
+    c.annotations = words;
+    c.n_annotation = ARRAY_LEN(words);
+    config.tmin = 0;
+    assert_ok(cut(ctx, &config, &c, &epochs));
+    const tess_autoreject_epochs_info *info = &epochs->info;
+    assert_int_equal(info->n_original, 3);
+    assert_int_equal(info->n_epoch, 2);
+    assert_int_equal(info->events[0], 40);
+    assert_int_equal(info->events[2], 2); // nothing outside has a code
+    assert_int_equal(info->events[3], 240);
+    assert_string_equal(info->drop_log[2], "TOO_SHORT");
+    assert_contains(info->notes, "2 annotations give no epoch: they lie outside of the recording");
+    tess_autoreject_epochs_close(epochs);
+    c = some_recording(&r);
+    c.annotations = &words[4];
+    c.n_annotation = 1;
+    assert_fails(cut(ctx, &config, &c, &epochs), TESS_E_FORMAT, "lie outside of it");
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void halves_go_where_the_count_of_samples_has_them(void **state)
+{
+    (void)state;
+    static const tess_ar_annotation word = {.onset_s = 1.375, .text = "tone"};
+    tess_context *ctx = unit_context(1, 0);
+    for (int has_date = 0; has_date < 2; has_date++) {
+        recording r;
+        tess_ar_continuous c = some_recording(&r);
+        tess_autoreject_epochs *epochs = NULL;
+        tess_ar_event_list list = {.heap = &ctx->heap};
+        c.first_sample = 25;
+        c.first_s = 0.25;
+        c.has_date = has_date;
+        c.annotations = &word;
+        c.n_annotation = 1;
+        assert_ok(tess_ar_epochs_create(ctx, &epochs));
+        assert_ok(tess_ar_events_of_annotations(&c, epochs, &list));
+        assert_int_equal(list.items[0].sample, has_date ? 112 : 113);
+        tess_ar_events_free(&list);
+        tess_autoreject_epochs_close(epochs);
+    }
     tess_context_destroy(ctx);
 }
 
@@ -526,6 +587,8 @@ int main(void)
         cmocka_unit_test(baselines_are_of_the_samples_within),
         cmocka_unit_test(events_are_selected_by_name_and_code),
         cmocka_unit_test(markers_become_events),
+        cmocka_unit_test(annotations_are_those_of_the_recording),
+        cmocka_unit_test(halves_go_where_the_count_of_samples_has_them),
         cmocka_unit_test(files_of_events_are_read),
         cmocka_unit_test(events_of_fif_files_are_read),
         cmocka_unit_test(windows_follow_each_other),

@@ -88,7 +88,60 @@ tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
     }
     sort_by_onset(list->items, items, list->n);
     memcpy(items, list->items, bytes);
+    for (int64_t i = 0; i < list->n; i++) {
+        items[i].onset_s += continuous->first_s;
+    }
     continuous->annotations = items;
+    return TESS_OK;
+}
+
+// Sooner or later than the first sample, in microseconds.
+static double since_first_us(const tess_ar_continuous *c, double onset_s)
+{
+    return c->has_date ? rint(onset_s * 1e6) - rint(c->first_s * 1e6)
+                       : rint((onset_s - c->first_s) * 1e6);
+}
+
+// False where none of it lies in the recording.
+static bool cut_off(const tess_ar_continuous *c, tess_ar_annotation *a)
+{
+    const double end_s = (double)(c->n_sample - 1) / c->sampling_hz + 1 / c->sampling_hz;
+    const double end_us = rint(end_s * 1e6);
+    double from_us = since_first_us(c, a->onset_s);
+    double to_us = from_us + rint(a->duration_s * 1e6);
+    if (from_us > end_us || to_us < 0) {
+        return false;
+    }
+    if (from_us < 0 || to_us > end_us) {
+        if (from_us < 0) {
+            a->onset_s = c->has_date ? tess_ar_whole_microseconds(c->first_s) : c->first_s;
+            from_us = 0;
+        }
+        to_us = to_us < end_us ? to_us : end_us;
+        a->duration_s = (to_us - from_us) / 1e6;
+    }
+    return true;
+}
+
+tess_status tess_ar_annotations_within(tess_autoreject_epochs *epochs,
+                                       tess_ar_continuous *continuous)
+{
+    if (continuous->n_annotation == 0) {
+        return TESS_OK;
+    }
+    tess_ar_annotation *items =
+        tess_ar_epochs_items(epochs, continuous->n_annotation, sizeof *items);
+    if (!items) {
+        return TESS_E_MEMORY;
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < continuous->n_annotation; i++) {
+        items[n] = continuous->annotations[i];
+        n += cut_off(continuous, &items[n]);
+    }
+    continuous->n_outside = continuous->n_annotation - n;
+    continuous->annotations = items;
+    continuous->n_annotation = n;
     return TESS_OK;
 }
 

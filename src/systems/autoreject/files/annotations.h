@@ -20,8 +20,12 @@ TESS_MUST_CHECK tess_status tess_ar_annotations_add(tess_ar_annotation_list *lis
 // Times as MNE keeps them: which sample is next to one between two hangs on it.
 double tess_ar_whole_microseconds(double seconds);
 // Sorted by onset in whole microseconds and by duration, as they came where equal, into memory of
-// the epochs.
+// the epochs. Onsets of the list count from the first sample.
 TESS_MUST_CHECK tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
+                                                       tess_ar_continuous *continuous);
+// Leaves out annotations that lie outside of the recording, and cuts those that reach out of it, as
+// MNE does: what begins before the first sample and lasts into the recording begins there.
+TESS_MUST_CHECK tess_status tess_ar_annotations_within(tess_autoreject_epochs *epochs,
                                                        tess_ar_continuous *continuous);
 void tess_ar_annotations_destroy(tess_ar_annotation_list *list);
 

@@ -200,8 +200,8 @@ static tess_status read_events(tess_context *ctx, const char *path,
     for (int64_t i = 0; i < continuous->n_annotation && status == TESS_OK; i++) {
         const tess_ar_annotation *own = &continuous->annotations[i];
         if (strncasecmp(own->text, "bad", 3) == 0) {
-            status = tess_ar_annotations_add(&list, own->onset_s, own->duration_s, own->text,
-                                             strlen(own->text));
+            status = tess_ar_annotations_add(&list, own->onset_s - continuous->first_s,
+                                             own->duration_s, own->text, strlen(own->text));
         }
     }
     if (status == TESS_OK) {

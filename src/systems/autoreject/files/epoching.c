@@ -1,6 +1,6 @@
 // Cuts a continuous recording into epochs, by events or windows.
 #include "base/status.h"
-#include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/files/annotations.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,6 +90,7 @@ static tess_status find_events(tess_context *ctx, const tess_autoreject_epochs_c
     if (list->n == 0) {
         const char *where = config->stim         ? " in that trigger channel"
                             : c->has_empty_table ? " (its events.tsv has no rows)"
+                            : c->n_outside > 0   ? " (its annotations lie outside of it)"
                                                  : "";
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: a continuous recording without events%s; give a file of events, the name of "
@@ -116,7 +117,8 @@ static const char *bad_annotation(const tess_ar_continuous *c, int64_t start, in
     const double to_s = (double)stop / c->sampling_hz;
     for (int64_t i = 0; i < c->n_annotation; i++) {
         const tess_ar_annotation *a = &c->annotations[i];
-        if (a->onset_s < to_s && a->onset_s + a->duration_s > from_s &&
+        const double onset_s = a->onset_s - c->first_s;
+        if (onset_s < to_s && onset_s + a->duration_s > from_s &&
             strncasecmp(a->text, "bad", 3) == 0) {
             return a->text;
         }
@@ -373,6 +375,7 @@ static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_co
     TESS_TRY(times(config, &c->continuous, &first, &c->n_time));
     info->n_time = c->n_time;
     info->tmin = (double)first / info->sampling_hz;
+    TESS_TRY(tess_ar_annotations_within(epochs, &c->continuous));
     TESS_TRY(find_events(ctx, config, &c->continuous, epochs, list));
     TESS_TRY(keep_events(config, c, list, first, epochs));
     TESS_TRY(keep_names(list, config->event, epochs));

@@ -1,6 +1,6 @@
 // Events of a continuous recording: trigger channel and annotations, by MNE's rules.
 #include "base/status.h"
-#include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/files/annotations.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -318,13 +318,26 @@ static tess_status code_texts(const tess_ar_continuous *c, tess_autoreject_epoch
     return TESS_OK;
 }
 
+// From the first sample of the recording. Where there is no date MNE rounds times from the sample
+// that FIF files count from: a half goes to the even one of those.
+static double sample_of(const tess_ar_continuous *c, double onset_s)
+{
+    return c->has_date ? rint((onset_s - tess_ar_whole_microseconds(c->first_s)) * c->sampling_hz)
+                       : rint(onset_s * c->sampling_hz) - (double)c->first_sample;
+}
+
 tess_status tess_ar_events_of_annotations(const tess_ar_continuous *continuous,
                                           tess_autoreject_epochs *epochs, tess_ar_event_list *list)
 {
     TESS_TRY(code_texts(continuous, epochs, list));
+    if (continuous->n_outside > 0) {
+        tess_ar_epochs_tell(epochs,
+                            "%lld annotations give no epoch: they lie outside of the recording",
+                            (long long)continuous->n_outside);
+    }
     for (int64_t i = 0; i < continuous->n_annotation; i++) {
         const tess_ar_annotation *annotation = &continuous->annotations[i];
-        const double sample = rint(annotation->onset_s * continuous->sampling_hz);
+        const double sample = sample_of(continuous, annotation->onset_s);
         if (is_no_event(annotation->text) || !(fabs(sample) < 9e15)) {
             continue;
         }

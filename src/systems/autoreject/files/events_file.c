@@ -140,6 +140,10 @@ static tess_status rows_to_events(const input *in, tess_ar_annotation *rows, int
     tess_ar_continuous table = *in->continuous;
     table.annotations = rows;
     table.n_annotation = n;
+    table.n_outside = 0;
+    for (int64_t i = 0; i < n; i++) {
+        rows[i].onset_s += table.first_s; // they count from the first sample
+    }
     return tess_ar_events_of_annotations(&table, in->epochs, in->list);
 }
 

@@ -373,14 +373,15 @@ static tess_status read_recording(tess_context *ctx, fif_raw *raw, tess_autoreje
     TESS_TRY(read_parts(ctx, raw, epochs));
     TESS_TRY(tess_ar_fif_read_annotations(&raw->parts[0], epochs, info.date_s, &annotations,
                                           &out->n_annotation));
-    // float32 in the file: 0.101 s is no sample's half at 500 Hz before it is rounded. The time of
-    // the first sample is rounded, too, where it stands between two dates.
-    const double first_s = (double)raw->first_sample / info.sampling_hz;
+    // float32 in the file: 0.101 s is no sample's half at 500 Hz before it is rounded. Between two
+    // dates all times are whole microseconds, without one they count from the first sample.
+    out->has_date = isfinite(info.date_s);
+    out->first_s = (double)raw->first_sample / info.sampling_hz;
     for (int64_t i = 0; i < out->n_annotation; i++) {
         double *onset_s = &annotations[i].onset_s;
-        *onset_s = isfinite(info.date_s)
-                       ? tess_ar_whole_microseconds(*onset_s) - tess_ar_whole_microseconds(first_s)
-                       : tess_ar_whole_microseconds(*onset_s - first_s);
+        *onset_s = out->has_date
+                       ? tess_ar_whole_microseconds(*onset_s)
+                       : tess_ar_whole_microseconds(*onset_s - out->first_s) + out->first_s;
     }
     raw->source = (tess_ar_fif_source){.file = &raw->parts[0],
                                        .info_block = info.block,

@@ -7,7 +7,7 @@
 #include "systems/autoreject/epochs/epochs.h"
 
 typedef struct tess_ar_annotation {
-    double onset_s; // from the first sample of the recording
+    double onset_s; // the first sample of the recording is at first_s
     double duration_s;
     const char *text;
 } tess_ar_annotation;
@@ -24,6 +24,9 @@ typedef struct tess_ar_continuous {
     double sampling_hz;
     int64_t n_sample;
     int64_t first_sample; // what event samples are counted from in FIF files
+    double first_s;       // its time, as MNE has it: which sample is nearest hangs on last digits
+    bool has_date;        // times are those of a clock, in whole microseconds
+    int64_t n_outside;    // annotations that lie outside of the recording and were left out
     const tess_ar_annotation *annotations;
     int64_t n_annotation;
     bool has_told_events; // annotations are a table of events, which goes before trigger channels
