@@ -70,6 +70,24 @@ def test_marks_that_touch_epochs_are_those_of_mne(tmp_path: Path, hz: float) -> 
     _same(path, tmin=-11 / hz, tmax=30 / hz)
 
 
+@pytest.mark.parametrize("has_date", [False, True])
+def test_gaps_give_no_epochs_as_by_mne(tmp_path: Path, has_date: bool) -> None:
+    raw = _raw(256.0)
+    if not has_date:
+        raw.set_meas_date(None)
+    start = raw.first_time if has_date else 0
+    words = ["BAD_ACQ_SKIP"] * 2 + ["go"] * 30
+    onsets = start + np.r_[2, 5, np.arange(30) / 3 + 0.4]
+    marks = mne.Annotations(onsets, [1, 2] + [0] * 30, words, orig_time=raw.info["meas_date"])
+    raw.set_annotations(marks)
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, buffer_size_sec=1, verbose="ERROR")  # gaps of whole buffers
+    # As a device writes it, without annotations of them.
+    path.write_bytes(path.read_bytes().replace(b"BAD_ACQ_SKIP", b"ANY_ACQ_SKIP"))
+    got = _same(path)
+    assert got.drop_log.count("BAD_ACQ_SKIP") > 8
+
+
 def test_annotations_outside_are_left_out_as_by_mne(tmp_path: Path) -> None:
     header = tmp_path / "x.vhdr"
     x = np.random.default_rng(0).integers(-999, 999, (1000, 2)).astype("<i2")

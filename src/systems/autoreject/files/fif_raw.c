@@ -358,6 +358,47 @@ static void set_scales(fif_raw *raw, tess_autoreject_epochs *epochs, const tess_
     }
 }
 
+// Gaps are marked among the n annotations, in order of time, as MNE does: they hold no data.
+static tess_status mark_gaps(const fif_raw *raw, tess_autoreject_epochs *epochs,
+                             const tess_ar_annotation *annotations, tess_ar_continuous *out)
+{
+    int64_t n_gap = 0;
+    for (int64_t k = 0; k < raw->n_stretch; k++) {
+        n_gap += raw->stretches[k].part < 0;
+    }
+    out->annotations = annotations;
+    if (n_gap == 0) {
+        return TESS_OK;
+    }
+    tess_ar_annotation *items =
+        tess_ar_epochs_items(epochs, out->n_annotation + n_gap, sizeof *items);
+    if (!items) {
+        return TESS_E_MEMORY;
+    }
+    int64_t n = 0;
+    int64_t next = 0;
+    for (int64_t k = 0; k < raw->n_stretch; k++) {
+        const stretch *s = &raw->stretches[k];
+        const double onset_s = (double)(raw->first_sample + s->first) / out->sampling_hz;
+        while (s->part < 0 && next < out->n_annotation && annotations[next].onset_s <= onset_s) {
+            items[n++] = annotations[next++];
+        }
+        if (s->part < 0) {
+            items[n++] = (tess_ar_annotation){.onset_s = onset_s,
+                                              .duration_s = (double)s->n_sample / out->sampling_hz,
+                                              .text = "BAD_ACQ_SKIP"};
+        }
+    }
+    while (next < out->n_annotation) {
+        items[n++] = annotations[next++];
+    }
+    tess_ar_epochs_note(epochs, "the recording has %lld gaps, which are marked 'BAD_ACQ_SKIP'",
+                        (long long)n_gap);
+    out->annotations = items;
+    out->n_annotation = n;
+    return TESS_OK;
+}
+
 static tess_status read_recording(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs *epochs,
                                   tess_ar_continuous *out)
 {
@@ -406,11 +447,10 @@ static tess_status read_recording(tess_context *ctx, fif_raw *raw, tess_autoreje
     out->sampling_hz = info.sampling_hz;
     out->n_sample = raw->n_sample;
     out->first_sample = raw->first_sample;
-    out->annotations = annotations;
     out->read = read_raw;
     out->close = close_raw;
     out->impl = raw;
-    return TESS_OK;
+    return mark_gaps(raw, epochs, annotations, out);
 }
 
 tess_status tess_ar_fif_open_raw(tess_context *ctx, tess_ar_fif_file *file,
