@@ -22,7 +22,7 @@ static void golden_files_are_read(void **state)
         assert_int_equal(file.continuous.n_sample, 320);
         assert_string_equal(file.epochs->info.format, cases[i].format);
         ar_file_check_channels(&file, cases[i].prefix);
-        ar_file_check_annotations(&file, cases[i].prefix);
+        ar_file_check_annotations(&file, cases[i].prefix, 0);
         ar_file_check_samples(&file, cases[i].prefix, 1e-14);
         ar_file_check_pieces(&file);
         ar_file_close(&file);

@@ -11,7 +11,7 @@ static void a_continuous_set_is_read(void **state)
     assert_string_equal(file.epochs->info.format, "eeglab");
     assert_contains(file.epochs->info.notes, "millimetres");
     ar_file_check_channels(&file, "set_cont");
-    ar_file_check_annotations(&file, "set_cont");
+    ar_file_check_annotations(&file, "set_cont", 0);
     ar_file_check_samples(&file, "set_cont", 0);
     ar_file_check_pieces(&file);
     ar_file_close(&file);
