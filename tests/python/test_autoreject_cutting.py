@@ -107,6 +107,16 @@ def test_annotations_outside_are_left_out_as_by_mne(tmp_path: Path) -> None:
     assert got.events[0].tolist() == [0, 0, 10001]
 
 
+def test_every_event_at_the_sample_of_another_is_a_duplicate(tmp_path: Path) -> None:
+    raw = _raw(100.0)
+    onsets = np.repeat(np.arange(1, 10), 3)
+    words = ["BAD_move", "go", "stop"] * 4 + ["on", "go", "stop"] * 5
+    _annotate(raw, onsets, [0.05, 0, 0] * 9, words)
+    path = tmp_path / "x_raw.fif"
+    raw.save(path, verbose="ERROR")
+    _same(path)
+
+
 @pytest.mark.parametrize("words", [["Stimulus/S 12", "Response/R  3", "Stimulus/S  1"],
                                    ["Stimulus/S 12", "BAD_move", "Stimulus/S  1"]])
 def test_markers_in_fif_files_have_the_codes_of_mne(tmp_path: Path, words: list[str]) -> None:

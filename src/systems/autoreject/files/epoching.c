@@ -238,6 +238,7 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
         return TESS_E_MEMORY;
     }
     int64_t n = 0;
+    int64_t lost = INT64_MIN; // sample of the event before this one if it gives no epoch
     twins same = {0};
     for (int64_t i = 0; i < list->n; i++) {
         const tess_ar_event *event = &list->items[i];
@@ -262,6 +263,10 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
             }
             continue;
         }
+        if (sample == lost) {
+            drop_log[i] = "DROP DUPLICATE"; // of one that is not kept for another reason
+            continue;
+        }
         drop_log[i] = reason_against(config, &c->continuous, event->sample + first, c->n_time);
         if (!drop_log[i][0]) {
             events[3 * n] = (int32_t)sample;
@@ -270,6 +275,7 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
             selection[n] = i;
             c->starts[n++] = event->sample + first;
         } else {
+            lost = sample;
             drop_log[i] = tess_ar_epochs_text(epochs, drop_log[i]);
         }
         if (!drop_log[i]) {
