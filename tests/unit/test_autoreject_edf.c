@@ -290,6 +290,28 @@ static void a_late_start_moves_annotations(void **state)
     tess_context_destroy(ctx);
 }
 
+static void records_behind_those_of_the_header_are_read(void **state)
+{
+    (void)state;
+    static const signal s = {"Cz", "uV", "-1", "1", 10};
+    static const char *const counts[] = {"-1", "0", "2", "3"};
+    tess_context *ctx = unit_context(1, 0);
+    static edf_writer w;
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        ar_file file;
+        put_header(&w, "", counts[i], "1", &s, 1);
+        put_samples(&w, 0, 34); // and a part of another
+        assert_ok(ar_file_open(ctx, &tess_ar_edf, written(&w), NULL, &file));
+        assert_int_equal(file.continuous.n_sample, 30);
+        ar_file_close(&file);
+        put_header(&w, "", i < 2 ? counts[i] : "0", "1", &s, 1);
+        assert_fails(ar_file_open(ctx, &tess_ar_edf, written(&w), NULL, &file), TESS_E_FORMAT,
+                     "there are no records");
+        ar_file_close(&file);
+    }
+    tess_context_destroy(ctx);
+}
+
 // Header fields that are wrong, one at a time.
 static void wrong_headers_are_explained(void **state)
 {
@@ -303,7 +325,6 @@ static void wrong_headers_are_explained(void **state)
         {236, 8, "12x", TESS_E_FORMAT, "byte 236: the number of records is '12x'"},
         {236, 8, "-2", TESS_E_FORMAT, "whole number from -1"},
         {236, 8, "9", TESS_E_TRUNCATED, "after 2 of 9 records"},
-        {236, 8, "0", TESS_E_FORMAT, "there are no records"},
         {236, 8, "\xd9\xa1", TESS_E_FORMAT, "expected a number"},
         {184, 8, "99999999", TESS_E_TRUNCATED, "byte 184"},
         {184, 8, "256", TESS_E_FORMAT, "size of the header"},
@@ -387,6 +408,7 @@ int main(void)
         cmocka_unit_test(other_rates_must_be_set_aside),
         cmocka_unit_test(gaps_are_joined_and_marked),
         cmocka_unit_test(a_late_start_moves_annotations),
+        cmocka_unit_test(records_behind_those_of_the_header_are_read),
         cmocka_unit_test(wrong_headers_are_explained),
         cmocka_unit_test(records_larger_than_the_buffer_are_read),
         cmocka_unit_test(spoiled_files_never_crash),

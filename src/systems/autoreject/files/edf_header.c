@@ -152,8 +152,8 @@ static tess_status read_signals(tess_context *ctx, tess_edf *edf)
     return status;
 }
 
-// How many records there are: what the header says, or, where the recording was not ended properly
-// (-1), as many as the file holds.
+// How many records there are: as many as the file holds, where the recording was not ended properly
+// (-1, or fewer in the header), and no fewer than the header says.
 static tess_status count_records(tess_edf *edf)
 {
     const uint64_t bytes = edf->file->bytes - (uint64_t)edf->header_bytes;
@@ -175,8 +175,9 @@ static tess_status count_records(tess_edf *edf)
     } else if ((uint64_t)edf->n_record < there) {
         tess_ar_epochs_note(edf->epochs,
                             "the header speaks of %" PRId64 " records, the file holds %" PRIu64
-                            "; the rest is left out",
+                            ", which are read",
                             edf->n_record, there);
+        edf->n_record = (int64_t)there;
     }
     if (edf->n_record == 0) {
         TESS_FAIL(TESS_E_FORMAT, "%s: there are no records, only a header", edf->path);
