@@ -290,6 +290,33 @@ static void a_late_start_moves_annotations(void **state)
     tess_context_destroy(ctx);
 }
 
+// MNE writes a text once for every channel that it speaks of.
+static void texts_of_channels_are_one_annotation(void **state)
+{
+    (void)state;
+    static const signal signals[] = {{"EDF Annotations", "", "-1", "1", 80},
+                                     {"Cz", "uV", "-1", "1", 10},
+                                     {"EEG Pz", "uV", "-1", "1", 10}};
+    static const char *const wanted[] = {"go@@Oz", "go", "go", "@@", "go"};
+    tess_context *ctx = unit_context(1, 0);
+    static edf_writer w;
+    ar_file file;
+    put_header(&w, "EDF+C", "1", "1", signals, 3);
+    put_annotations(&w,
+                    TAL("+0\x14\x14\0+0.1\x14go@@Oz\x14\0+0.2\x14go@@Cz\x14\0+0.2\x14go@@Pz\x14\0"
+                        "+0.2\x15"
+                        "1\x14go@@Pz\x14\0+0.3\x14@@\x14\0+0.4\x14go@@Pz\x14\0"),
+                    160);
+    put_samples(&w, 0, 20);
+    assert_ok(ar_file_open(ctx, &tess_ar_edf, written(&w), NULL, &file));
+    assert_int_equal(file.continuous.n_annotation, ARRAY_LEN(wanted));
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        assert_string_equal(file.continuous.annotations[i].text, wanted[i]);
+    }
+    ar_file_close(&file);
+    tess_context_destroy(ctx);
+}
+
 static void records_behind_those_of_the_header_are_read(void **state)
 {
     (void)state;
@@ -408,6 +435,7 @@ int main(void)
         cmocka_unit_test(other_rates_must_be_set_aside),
         cmocka_unit_test(gaps_are_joined_and_marked),
         cmocka_unit_test(a_late_start_moves_annotations),
+        cmocka_unit_test(texts_of_channels_are_one_annotation),
         cmocka_unit_test(records_behind_those_of_the_header_are_read),
         cmocka_unit_test(wrong_headers_are_explained),
         cmocka_unit_test(records_larger_than_the_buffer_are_read),

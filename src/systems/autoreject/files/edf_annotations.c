@@ -14,6 +14,7 @@ enum { DURATION_MARK = 21, TEXT_MARK = 20, MAX_TAL_BYTES = 1 << 24, CANCEL_EVERY
 typedef struct tal_reader {
     tess_edf *edf;
     tess_ar_annotation_list list;
+    const tess_autoreject_sensors *sensors;
     uint8_t *bytes; // of a signal in a record
     double *starts; // [n_record] when records begin, s
     int64_t record;
@@ -36,6 +37,38 @@ static bool stamp(const uint8_t *text, size_t n, bool is_onset, double *out)
     memcpy(copy, text, n);
     copy[n] = '\0';
     return tess_ar_number(copy, out);
+}
+
+// Bytes of a text of n without the "@@Fz" by which MNE writes of which channel it speaks; n where
+// it names no channel.
+static size_t without_channel(const tal_reader *r, const char *text, size_t n)
+{
+    const char *mark = memmem(text, n, "@@", 2);
+    const size_t n_text = mark ? (size_t)(mark - text) : n;
+    for (int64_t c = 0; mark && c < r->sensors->n_chan; c++) {
+        const char *name = r->sensors->channels[c].name;
+        if (strlen(name) == n - n_text - 2 && memcmp(mark + 2, name, n - n_text - 2) == 0) {
+            return n_text;
+        }
+    }
+    return n;
+}
+
+// A text that speaks of a channel is told once for every channel; it is one annotation.
+static tess_status add_text(tal_reader *r, double onset, double duration, const char *text,
+                            size_t n)
+{
+    const size_t n_text = without_channel(r, text, n);
+    const int64_t before = r->list.n;
+    TESS_TRY(tess_ar_annotations_add(&r->list, onset, duration, text, n_text));
+    const tess_ar_annotation *items = r->list.items;
+    for (int64_t i = before - 1; n_text < n && i >= 0 && items[i].onset_s == onset; i--) {
+        if (items[i].duration_s == duration && strcmp(items[i].text, items[before].text) == 0) {
+            r->list.n = before;
+            break;
+        }
+    }
+    return TESS_OK;
 }
 
 // One list of n bytes, without its zero. at: its place in the file.
@@ -62,8 +95,7 @@ static tess_status read_list(tal_reader *r, const uint8_t *list, size_t n, uint6
         const uint8_t *stop = memchr(text, TEXT_MARK, (size_t)(end - text));
         stop = stop ? stop : end;
         if (stop > text) {
-            TESS_TRY(tess_ar_annotations_add(&r->list, onset, duration, (const char *)text,
-                                             (size_t)(stop - text)));
+            TESS_TRY(add_text(r, onset, duration, (const char *)text, (size_t)(stop - text)));
         } else if (text == texts + 1 && !r->has_start) {
             r->starts[r->record] = onset;
             r->has_start = true;
@@ -202,7 +234,7 @@ tess_status tess_edf_read_annotations(tess_context *ctx, tess_edf *edf,
                   edf->path, most, MAX_TAL_BYTES);
     }
     const size_t start_bytes = (size_t)edf->n_record * sizeof(double);
-    tal_reader r = {.edf = edf, .list = {.epochs = edf->epochs}};
+    tal_reader r = {.edf = edf, .list = {.epochs = edf->epochs}, .sensors = &continuous->sensors};
     r.bytes = tess_heap_alloc(&ctx->heap, (size_t)most, TESS_TAG_IO, "annotations");
     r.starts = tess_heap_alloc(&ctx->heap, start_bytes, TESS_TAG_IO, "starts of records");
     const tess_status status = r.bytes && r.starts ? read_all(ctx, &r, continuous) : TESS_E_MEMORY;
