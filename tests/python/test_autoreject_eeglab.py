@@ -61,6 +61,17 @@ def test_continuous_of_every_form(tmp_path: Path, form: str) -> None:
     np.testing.assert_array_equal(epochs.get_data(), want)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_blanks_belong_to_names_of_events(tmp_path: Path, form: str) -> None:
+    data = samples(4, 40).reshape(len(NAMES), -1, order="F")
+    eeg = recording(data, n_trial=1) | {"pnts": float(data.shape[1]), "xmin": 0.0}
+    words = ["go", " stop", "go ", "stop"]
+    eeg["event"] = [{"type": w, "latency": 100.0 * k + 101} for k, w in enumerate(words)]
+    path = FORMS[form](tmp_path / "x.set", eeg)
+    epochs = read_epochs(path, tmin=0, tmax=0.1, baseline="none")
+    assert epochs.events[:, 2].tolist() == [2, 1, 3, 4]  # in order of the names, as in MNE
+
+
 @pytest.mark.parametrize("form", ["little", "big", "7.3"])
 @pytest.mark.parametrize("ending", ["fdt", "dat"])
 def test_samples_beside_the_set(tmp_path: Path, form: str, ending: str) -> None:

@@ -21,7 +21,7 @@ static tess_status read_text(tess_eeglab *set, const tess_mat_struct *s, int64_t
 {
     tess_mat_array field;
     TESS_TRY(tess_mat_field(s, item, name, &field));
-    return tess_mat_text(&set->mat, &field, text, NAME_BYTES);
+    return tess_mat_words(&set->mat, &field, text, NAME_BYTES);
 }
 
 // Latencies count from 1 and may be fractions; durations are in samples.
@@ -81,7 +81,7 @@ static tess_status epoch_name(tess_eeglab *set, const tess_mat_struct *epochs, i
     TESS_TRY(tess_mat_field(epochs, e, "eventtype", &types));
     *n_event = types.array_class == TESS_MAT_CELL ? types.n_item : 1;
     if (types.array_class != TESS_MAT_CELL) {
-        return tess_mat_text(&set->mat, &types, name, NAME_BYTES);
+        return tess_mat_words(&set->mat, &types, name, NAME_BYTES);
     }
     size_t used = 0;
     name[0] = '\0';
@@ -89,7 +89,7 @@ static tess_status epoch_name(tess_eeglab *set, const tess_mat_struct *epochs, i
         tess_mat_array type;
         char part[NAME_BYTES];
         TESS_TRY(tess_mat_cell(&set->mat, &types, k, &type));
-        TESS_TRY(tess_mat_text(&set->mat, &type, part, sizeof part));
+        TESS_TRY(tess_mat_words(&set->mat, &type, part, sizeof part));
         const int n = snprintf(name + used, NAME_BYTES - used, "%s%s", k > 0 ? "/" : "", part);
         used = used + (size_t)n < NAME_BYTES ? used + (size_t)n : NAME_BYTES - 1;
     }

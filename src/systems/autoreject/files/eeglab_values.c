@@ -66,6 +66,9 @@ static tess_status char_text(tess_mat *mat, const tess_mat_array *array, char *t
     size_t used = 0;
     TESS_TRY(tess_mat_numbers(mat, array, &dtype, &data));
     TESS_TRY(first_items(mat, array, items, &n));
+    while (n > 0 && items[n - 1] == 0) {
+        n--;
+    }
     if (dtype == TESS_U8 || dtype == TESS_I8) {
         for (int64_t i = 0; i < n; i++) {
             raw[i] = (char)(uint8_t)(int)items[i];
@@ -78,11 +81,11 @@ static tess_status char_text(tess_mat *mat, const tess_mat_array *array, char *t
         }
         utf8[used] = '\0';
     }
-    snprintf(text, capacity, "%s", tess_ar_trim(utf8));
+    snprintf(text, capacity, "%s", utf8);
     return TESS_OK;
 }
 
-tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text, size_t capacity)
+tess_status tess_mat_words(tess_mat *mat, const tess_mat_array *array, char *text, size_t capacity)
 {
     double value = 0;
     bool is_there = false;
@@ -94,7 +97,7 @@ tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text
         tess_mat_array inner;
         TESS_TRY(tess_mat_cell(mat, array, 0, &inner));
         if (inner.array_class != TESS_MAT_CELL) {
-            return tess_mat_text(mat, &inner, text, capacity);
+            return tess_mat_words(mat, &inner, text, capacity);
         }
         return TESS_OK;
     }
@@ -103,6 +106,14 @@ tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text
         const bool is_whole = value == floor(value) && fabs(value) < 1e15;
         snprintf(text, capacity, is_whole ? "%.0f" : "%.15g", value);
     }
+    return TESS_OK;
+}
+
+tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text, size_t capacity)
+{
+    TESS_TRY(tess_mat_words(mat, array, text, capacity));
+    const char *trimmed = tess_ar_trim(text);
+    memmove(text, trimmed, strlen(trimmed) + 1);
     return TESS_OK;
 }
 
