@@ -90,8 +90,8 @@ TESS_MUST_CHECK tess_status tess_mat_numbers(tess_mat *mat, const tess_mat_array
 // The first number; *is_there false for empty arrays and those that are no numbers.
 TESS_MUST_CHECK tess_status tess_mat_scalar(tess_mat *mat, const tess_mat_array *array,
                                             double *value, bool *is_there);
-// Text as UTF-8, cut to capacity; a single number as it is written; "" for anything else. Words have
-// the blanks around them, text has none.
+// Text as UTF-8, cut to capacity; a single number as it is written; "" for anything else. Words
+// have the blanks around them, text has none.
 TESS_MUST_CHECK tess_status tess_mat_words(tess_mat *mat, const tess_mat_array *array, char *text,
                                            size_t capacity);
 TESS_MUST_CHECK tess_status tess_mat_text(tess_mat *mat, const tess_mat_array *array, char *text,
