@@ -8,8 +8,10 @@
 #include "tessera/xpcs/simulate.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PHI0 = 6 };
 
@@ -35,6 +37,44 @@ static void check_weights(const tess_xpcs_posterior_info *info)
     assert_near(&got, &want, 1, 0.025);
     const double least = fmin(info->mode_weight[0], info->mode_weight[1]);
     assert_near(&least, &want, 1, 0.03);
+}
+
+typedef struct stopper {
+    tess_context *ctx;
+    useconds_t after_us;
+} stopper;
+
+static void *stop_soon(void *arg)
+{
+    const stopper *s = arg;
+    usleep(s->after_us);
+    tess_context_cancel(s->ctx);
+    return NULL;
+}
+
+// Stopped again and again wherever that is, be it while chains wait to hear whether they may jump.
+static void check_resume(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
+                         const tess_xpcs_result *fit, const tess_xpcs_fit_config *fit_config,
+                         tess_xpcs_sample_config *config, const tess_xpcs_posterior_info *whole)
+{
+    char folder[] = "/tmp/tessera-hillsXXXXXX";
+    tess_xpcs_posterior *parts = NULL;
+    tess_status status = TESS_CANCELLED;
+    stopper s = {ctx, 40 * 1000};
+    assert_non_null(mkdtemp(folder));
+    config->checkpoint_dir = folder;
+    config->resume = 1;
+    for (; status == TESS_CANCELLED; s.after_us += s.after_us / 16) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, stop_soon, &s), 0);
+        status = tess_xpcs_sample(ctx, data, model, fit, fit_config, config, &parts);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        tess_context_cancel_clear(ctx);
+    }
+    assert_ok(status);
+    assert_memory_equal(tess_xpcs_posterior_get_info(parts)->theta, whole->theta,
+                        (size_t)(whole->n_chain * whole->n_draw * whole->n_param) * sizeof(double));
+    tess_xpcs_posterior_destroy(parts);
 }
 
 static void hills_have_their_weights(void **state)
@@ -74,6 +114,8 @@ static void hills_have_their_weights(void **state)
     config.n_draw = 1000;
     assert_ok(tess_xpcs_sample(ctx, data, &simulation.model, fit, &fit_config, &config, &out));
     check_weights(tess_xpcs_posterior_get_info(out));
+    check_resume(ctx, data, &simulation.model, fit, &fit_config, &config,
+                 tess_xpcs_posterior_get_info(out));
     tess_xpcs_posterior_destroy(out);
     tess_xpcs_result_destroy(fit);
     tess_xpcs_data_destroy(data);

@@ -96,6 +96,62 @@ static void stopped_draws_go_on(void **state)
     golden_close(&g);
 }
 
+static int stop_in_next_round(void *user, const tess_progress *progress)
+{
+    (void)progress;
+    tess_context_cancel(((stopper *)user)->ctx);
+    return 0;
+}
+
+// Stopped in the pass of every other round, when paths on a surrogate have ended and nothing has
+// told yet whether chains go there.
+static void rounds_that_were_stopped_are_made_again(void **state)
+{
+    (void)state;
+    golden g;
+    golden_fit f;
+    tess_xpcs_posterior *whole = NULL;
+    tess_xpcs_posterior *parts = NULL;
+    char folder[] = "/tmp/tessera-sampleXXXXXX";
+    assert_non_null(mkdtemp(folder));
+    golden_open(&g, "xpcs/posterior_laminar");
+    golden_fit_open(&g, &f);
+    f.config.n_draw = 10;
+    f.config.n_warmup = 40;
+    f.config.n_chain = 8;
+    f.config.max_depth = 1; // few rounds, as each is stopped
+    f.config.surrogate = 2;
+    golden_sample(&g, &f, &whole);
+    assert_true(tess_xpcs_posterior_get_info(whole)->has_surrogate);
+    f.config.checkpoint_dir = folder;
+    f.config.resume = 1;
+    tess_context *first = g.ctx;
+    tess_status status = TESS_CANCELLED;
+    int n_stop = 0;
+    for (; status == TESS_CANCELLED; n_stop++) {
+        stopper s = {0};
+        tess_context_config context;
+        tess_context_config_init(&context, sizeof context);
+        context.progress = stop_in_next_round; // told at once, then every 50 ms
+        context.progress_user = &s;
+        assert_ok(tess_context_create(&context, &g.ctx));
+        s.ctx = g.ctx;
+        status = tess_xpcs_sample(g.ctx, g.data, &g.model, f.fit, &f.fit_config, &f.config, &parts);
+        assert_true(n_stop < 2000);
+        if (status == TESS_OK) {
+            assert_same_draws(whole, parts);
+            tess_xpcs_posterior_destroy(parts);
+        }
+        tess_context_destroy(g.ctx);
+    }
+    assert_int_equal(status, TESS_OK);
+    print_message("%d stops\n", n_stop);
+    g.ctx = first;
+    tess_xpcs_posterior_destroy(whole);
+    golden_fit_close(&f);
+    golden_close(&g);
+}
+
 // Killed without warning while checkpoints are written after every round.
 static void killed_draws_go_on(void **state)
 {
@@ -180,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stopped_draws_go_on),
+        cmocka_unit_test(rounds_that_were_stopped_are_made_again),
         cmocka_unit_test(killed_draws_go_on),
         cmocka_unit_test(bytes_make_the_same_posterior),
     };

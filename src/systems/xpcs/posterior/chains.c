@@ -301,7 +301,8 @@ tess_status tess_xp_sampler_run(tess_xp_sampler *s)
         TESS_TRY(begin_all(s));
     }
     while (n_left > 0 && !s->tally.is_moving) {
-        TESS_TRY(take_round(s, &n_left));
+        tess_xp_sampler_begin_round(s);
+        TESS_TRY(tess_xp_sampler_end_round(s, take_round(s, &n_left)));
         if (n_left == 0 && s->is_done[0] == TESS_XP_CHAIN_WAITS && !tess_xp_moves_begin(s)) {
             memset(s->is_done, TESS_XP_CHAIN_RUNS, (size_t)s->config.n_chain);
             n_left = 1;
@@ -313,7 +314,8 @@ tess_status tess_xp_sampler_run(tess_xp_sampler *s)
         TESS_TRY(tess_xp_sampler_between(s));
     }
     while (s->tally.is_moving && s->tally.n_moved < s->config.n_draw) {
-        TESS_TRY(tess_xp_moves_round(s));
+        tess_xp_sampler_begin_round(s);
+        TESS_TRY(tess_xp_sampler_end_round(s, tess_xp_moves_round(s)));
         TESS_TRY(tess_xp_sampler_between(s));
     }
     warn(s);

@@ -41,6 +41,63 @@ static size_t pieces_of(const tess_xp_sampler *s, piece pieces[4])
     return 4;
 }
 
+// ---- Rounds -------------------------------------------------------------------------------------
+
+enum { N_CHANGED = 5 };
+
+// What a round changes but draws, which are written again.
+static void changed_by_round(tess_xp_sampler *s, piece pieces[N_CHANGED])
+{
+    const size_t n_chain = (size_t)s->config.n_chain;
+    const size_t n_place = (size_t)s->coords.n * (s->seen ? 1 : 2) + 1;
+    pieces[0] = (piece){"tally", &s->tally, sizeof s->tally};
+    pieces[1] = (piece){"is_done", s->is_done, n_chain};
+    pieces[2] = (piece){"chains", s->chains, chains_bytes(s)};
+    pieces[3] = (piece){"movers", s->movers, s->movers ? chains_bytes(s) : 0};
+    pieces[4] = (piece){"at", s->at, s->at ? n_chain * n_place * sizeof(double) : 0};
+}
+
+tess_status tess_xp_sampler_open_rounds(tess_xp_sampler *s)
+{
+    piece pieces[N_CHANGED];
+    size_t bytes = 0;
+    changed_by_round(s, pieces);
+    for (int i = 0; i < N_CHANGED; i++) {
+        bytes += pieces[i].n;
+    }
+    s->before = tess_blocks_alloc(&s->blocks, 1, bytes, "chains before a round");
+    return s->before ? TESS_OK : TESS_E_MEMORY;
+}
+
+static void copy_round(tess_xp_sampler *s, bool is_back)
+{
+    piece pieces[N_CHANGED];
+    char *before = s->before;
+    changed_by_round(s, pieces);
+    for (int i = 0; i < N_CHANGED; i++) {
+        if (pieces[i].n > 0) {
+            memcpy(is_back ? pieces[i].bytes : before, is_back ? before : pieces[i].bytes,
+                   pieces[i].n);
+        }
+        before += pieces[i].n;
+    }
+}
+
+void tess_xp_sampler_begin_round(tess_xp_sampler *s)
+{
+    copy_round(s, false);
+}
+
+tess_status tess_xp_sampler_end_round(tess_xp_sampler *s, tess_status status)
+{
+    if (status != TESS_OK) {
+        copy_round(s, true);
+    }
+    return status;
+}
+
+// ---- Checkpoints --------------------------------------------------------------------------------
+
 static tess_status write_state(void *self, tess_checkpoint_writer *writer)
 {
     tess_xp_sampler *s = self;

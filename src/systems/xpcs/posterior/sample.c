@@ -130,6 +130,7 @@ static tess_status draw(tess_xp_sampler *s)
     TESS_TRY(tess_xp_top_find(s, &top));
     TESS_TRY(tess_xp_modes_find(s, &modes));
     TESS_TRY(tess_xp_moves_open(s));
+    TESS_TRY(tess_xp_sampler_open_rounds(s));
     TESS_TRY(tess_xp_sampler_open_work(s));
     tess_status status = s->config.method == TESS_XPCS_METHOD_LAPLACE ? tess_xp_sampler_laplace(s)
                                                                       : tess_xp_sampler_run(s);

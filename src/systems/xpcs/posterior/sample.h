@@ -67,6 +67,7 @@ typedef struct tess_xp_sampler {
     char *chains;       // [n_chain][chain_bytes]
     size_t chain_bytes;
     uint8_t *is_done; // [n_chain] tess_xp_chain_state
+    char *before;     // what a round changes, as it was when the round began
     // A surrogate: see moves.h. NULL where there is none.
     double *seen;   // what the chains saw last while they warmed up
     int64_t n_seen; // of each
@@ -178,6 +179,12 @@ TESS_MUST_CHECK tess_status tess_xp_sampler_draw_scaling_frames(tess_xp_sampler 
 
 // --- keep.c ---
 
+// Room for what a round changes; movers and places are there.
+TESS_MUST_CHECK tess_status tess_xp_sampler_open_rounds(tess_xp_sampler *sampler);
+// A round that fails has not been: chains that asked for what nobody told them would go on
+// elsewhere.
+void tess_xp_sampler_begin_round(tess_xp_sampler *sampler);
+TESS_MUST_CHECK tess_status tess_xp_sampler_end_round(tess_xp_sampler *sampler, tess_status status);
 // Takes the checkpoint folder; goes on from what is there.
 TESS_MUST_CHECK tess_status tess_xp_sampler_open_work(tess_xp_sampler *sampler);
 // Between two rounds: a checkpoint if one is due, progress, cancel.
