@@ -88,6 +88,9 @@ class Slurm:
     def hurry(self, job):
         for task in self.facts(job):
             if (task["JobState"], task["Reason"]) == ("PENDING", "BeginTime"):
+                # slurmd counts in seconds: a credential of the one in which it revoked those of
+                # the job's last start counts as revoked, and the job fails.
+                time.sleep(1)
                 subprocess.run(["scontrol", "update", f"JobId={task['JobId']}", "StartTime=now"],
                                env=self.environment, check=False)
 
