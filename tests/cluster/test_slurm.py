@@ -106,7 +106,7 @@ def test_ranks_that_are_stopped_go_on_to_the_bytes_of_one_process(slurm, tessera
 
 def test_the_time_limit_is_told_ahead(slurm, tessera):
     """SLURM's own signal: of two minutes the last 100 s are left for keeping the work."""
-    words = [*DRAW, "--n-samples", "300000"]
+    words = [*DRAW, "--n-samples", "300000", "--surrogate", "off"]  # a minute at least
     job = submit(slurm, tessera, "--time", "2", "--stop-before", "100", *words, "-o", "got")
     limit = time.monotonic() + 300
     while "resumed from" not in log_of(tessera, job):
