@@ -225,6 +225,22 @@ static void warn_of_twins(const tess_ar_event_list *list, const twins *t,
     }
 }
 
+// Of event i and the last one kept, which are at one sample, one stays: last, as FIF has it, and
+// selected.
+static void keep_one(const tess_ar_event_list *list, int64_t i, int32_t *last, int64_t *selected,
+                     const char **drop_log, twins *same)
+{
+    if (!replaces(list, *selected, i, same)) {
+        drop_log[i] = "DROP DUPLICATE";
+        return;
+    }
+    drop_log[i] = "";
+    drop_log[*selected] = "DROP DUPLICATE";
+    last[1] = list->items[i].previous;
+    last[2] = list->items[i].code;
+    *selected = i;
+}
+
 static tess_status keep_events(const tess_autoreject_epochs_config *config, cut *c,
                                const tess_ar_event_list *list, int64_t first,
                                tess_autoreject_epochs *epochs)
@@ -253,14 +269,7 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
                       (long long)sample);
         }
         if (n > 0 && events[3 * (n - 1)] == (int32_t)sample) {
-            const bool is_better = replaces(list, selection[n - 1], i, &same);
-            drop_log[i] = is_better ? "" : "DROP DUPLICATE";
-            if (is_better) {
-                drop_log[selection[n - 1]] = "DROP DUPLICATE";
-                events[3 * n - 2] = event->previous;
-                events[3 * n - 1] = event->code;
-                selection[n - 1] = i;
-            }
+            keep_one(list, i, &events[3 * (n - 1)], &selection[n - 1], drop_log, &same);
             continue;
         }
         if (sample == lost) {
