@@ -53,12 +53,16 @@ static tess_status run_share(void *arg, int64_t share, int32_t worker)
     return TESS_OK;
 }
 
+static int64_t products_of_tile(const tess_tile_sum *tile)
+{
+    return (int64_t)tile->n_term * tile->n_row * tile->n;
+}
+
 static int64_t products_of(const tess_hmm_pass *pass)
 {
     int64_t products = 0;
     for (int64_t i = 0; i < pass->n_tile; i++) {
-        const tess_tile_sum *tile = &pass->tiles[i];
-        products += (int64_t)tile->n_term * tile->n_row * tile->n;
+        products += products_of_tile(&pass->tiles[i]);
     }
     return products;
 }
@@ -105,8 +109,8 @@ static void run_alone(const pass_job *job, hmm_wanted *wanted)
 {
     enum { PRODUCTS_A_LINE = 256 };
     for (const tess_tile_sum *t = job->pass->tiles; t < job->pass->tiles + job->pass->n_tile; t++) {
-        const int64_t products = (int64_t)t->n_term * t->n_row * t->n;
-        fetch(&wanted[wanted->next < wanted->end ? 0 : 1], 1 + products / PRODUCTS_A_LINE);
+        fetch(&wanted[wanted->next < wanted->end ? 0 : 1],
+              1 + products_of_tile(t) / PRODUCTS_A_LINE);
         job->kernels->tile_sums(t, 1, job->w, job->x, job->out);
     }
 }
